@@ -1,0 +1,73 @@
+"""Checks of what a user hands in. Each error names the argument, what came and what is allowed."""
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """Return `value` as an int in [low, high]; numpy integers pass, floats and bools do not."""
+    allowed = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be {allowed}, not {value!r}") from None
+    if number < low or (high is not None and number > high):
+        raise ValueError(f"{name} must be {allowed}, not {number}")
+    return number
+
+
+def real(name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False) -> float:
+    """Return `value` as a finite float in [low, high], or in (low, high] with `open_low`."""
+    bracket = "(" if open_low else "["
+    end = f"{high:g}]" if math.isfinite(high) else "inf)"
+    allowed = f"a number in {bracket}{low:g}, {end}"
+    try:
+        if isinstance(value, (bool, np.bool_, str)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be {allowed}, not {value!r}") from None
+    if not (math.isfinite(number) and low <= number <= high) or (open_low and number == low):
+        raise ValueError(f"{name} must be {allowed}, not {number!r}")
+    return number
+
+
+def seed(value: Any) -> int:
+    """Return `value` as a seed: any integer of at least 0."""
+    return integer("seed", value, 0)
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the `allowed` words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+    return value
+
+
+def numbers(name: str, value: ArrayLike, shape: str, n_dims: int) -> NDArray[Any]:
+    """Return `value` as a real array of `n_dims` dimensions; `shape` describes it in the error."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be an array of shape {shape}; the rows differ in length") from None
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, not {array.dtype} ({shape} expected)")
+    if array.ndim != n_dims:
+        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
+    return array
+
+
+def single(name: str, array: NDArray[Any]) -> NDArray[np.float32]:
+    """Return `array` in single precision, contiguous, refusing NaN, inf and what float32 cannot hold."""
+    with np.errstate(over="ignore"):
+        result = np.ascontiguousarray(array, dtype=np.float32)
+    if not np.isfinite(result).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{name} must be finite and within float32; {name}{list(where)} is {array[where]}")
+    return result

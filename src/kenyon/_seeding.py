@@ -1,0 +1,24 @@
+"""The one place where seeds are spawned, by name, so that a new consumer changes no other's numbers."""
+
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import _checks
+
+
+def _sequence(seed: int, names: tuple[str, ...]) -> np.random.SeedSequence:
+    digest = blake2b("/".join(names).encode(), digest_size=16).digest()
+    words = np.frombuffer(digest, dtype="<u4")
+    return np.random.SeedSequence(_checks.seed(seed), spawn_key=tuple(int(word) for word in words))
+
+
+def generator(seed: int, *names: str) -> np.random.Generator:
+    """Return NumPy's generator for this `seed` and name."""
+    return np.random.Generator(np.random.PCG64(_sequence(seed, names)))
+
+
+def key(seed: int, *names: str) -> NDArray[np.uint32]:
+    """Return the two-word key of a counter-based generator for this `seed` and name."""
+    return _sequence(seed, names).generate_state(2, np.uint32).astype(np.uint32, copy=False)

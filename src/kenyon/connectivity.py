@@ -1,0 +1,93 @@
+"""Random connections: W between the neurons, W_in from the inputs to them. Sparse throughout.
+
+W: each entry is there with the same probability, uniform in (-1, 1), and the whole is scaled to a spectral radius.
+W_in ("lognormal"): neuron i has weight X_i, lognormal with mean 1 and variance 0.5, and round(c / X_i) distinct
+inputs, c solved so that neurons have as many inputs on average as was asked for: the more connections, the weaker
+each.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import ArpackError, eigs
+
+WEIGHT_VARIANCE = 0.5  # of the lognormal input weights, whose mean is 1
+INPUT_FORMS = ("lognormal", "fixed_degree", "uniform", "gaussian")
+
+
+def recurrent(n_neurons: int, connections: float, radius: float, rng: np.random.Generator) -> sparse.csr_array:
+    """Return rho W: on average `connections` entries a row, scaled to spectral radius `radius`."""
+    probability = min(1.0, connections / n_neurons)
+    degrees = rng.binomial(n_neurons, probability, size=n_neurons)
+    W = _rows([rng.choice(n_neurons, k, replace=False, shuffle=False) for k in degrees], n_neurons)
+    W.data = rng.uniform(-1.0, 1.0, W.nnz)
+    if radius == 0 or connections == 0:
+        W = sparse.csr_array((n_neurons, n_neurons))
+    else:
+        largest = spectral_radius(W)
+        if largest < 1e-9:
+            raise ValueError(
+                f"connections = {connections:g} left {n_neurons} neurons without a single loop, so that W cannot be "
+                "scaled; use more connections, more neurons or another seed, or connections=0 for unconnected neurons"
+            )
+        W.data *= radius / largest
+    return W.astype(np.float32)
+
+
+def spectral_radius(W: sparse.csr_array) -> float:
+    """Return the largest modulus of an eigenvalue, to near machine precision and always the same."""
+    n = W.shape[0]
+    if n <= 100:
+        return float(np.abs(np.linalg.eigvals(W.toarray())).max())
+    start = np.random.default_rng(0).standard_normal(n)
+    for n_vectors in (40, 100, 300):  # a wider Krylov space where leading eigenvalues lie close together
+        try:
+            return float(np.abs(eigs(W, k=6, v0=start, ncv=min(n_vectors, n - 1), return_eigenvectors=False)).max())
+        except ArpackError:
+            continue
+    raise ValueError(f"the spectral radius of {n} neurons did not converge; use more connections or another seed")
+
+
+def inputs(form: str, n_neurons: int, n_inputs: int, mean_degree: float, rng: np.random.Generator) -> sparse.csr_array:
+    """Return W_in in one of `INPUT_FORMS`, all with about the same drive.
+
+    lognormal: as above. fixed_degree: the same number of inputs for all, weight X_i times the mean weight per input of
+    the lognormal form. uniform: the lognormal form's numbers of inputs, every weight uniform in (0, 2). gaussian: all
+    inputs to all neurons, weights standard normal.
+    """
+    if form == "gaussian":
+        return sparse.csr_array(rng.standard_normal((n_neurons, n_inputs)).astype(np.float32))
+    sigma2 = np.log1p(WEIGHT_VARIANCE)
+    X = rng.lognormal(-sigma2 / 2, np.sqrt(sigma2), n_neurons)
+    mean_degree = min(mean_degree, max(1.0, n_inputs / 2))  # beyond half, neurons would hardly differ
+    c = _solve_degrees(X, mean_degree, n_inputs)
+    degrees = _degrees(c, X, n_inputs)
+    if form == "fixed_degree":
+        degrees = np.full(n_neurons, max(1, round(mean_degree)))
+        X = X * c / mean_degree
+    W_in = _rows([rng.choice(n_inputs, k, replace=False, shuffle=False) for k in degrees], n_inputs)
+    W_in.data = rng.uniform(0.0, 2.0, W_in.nnz) if form == "uniform" else np.repeat(X, degrees)
+    return W_in.astype(np.float32)
+
+
+def _degrees(c: float, X: NDArray[np.float64], n_inputs: int) -> NDArray[np.int64]:
+    return np.clip(np.rint(c / X), 1, n_inputs).astype(np.int64)
+
+
+def _solve_degrees(X: NDArray[np.float64], mean_degree: float, n_inputs: int) -> float:
+    """Bisect for c: the mean degree grows with it."""
+    low, high = 0.0, float(n_inputs * X.max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _degrees(middle, X, n_inputs).mean() < mean_degree:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _rows(columns: list[NDArray[np.int64]], width: int) -> sparse.csr_array:
+    """Return a matrix of ones with these columns set in each row, sorted."""
+    ends = np.concatenate([[0], np.cumsum([len(row) for row in columns])])
+    flat = np.concatenate([np.sort(row) for row in columns])
+    return sparse.csr_array((np.ones(len(flat)), flat, ends), shape=(len(columns), width))

@@ -1,0 +1,289 @@
+"""A reservoir: a fixed random network of leaky neurons.
+
+    V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + rho W V(t) ],    V(0) = 0 at the start of every episode
+
+Nothing that is learned feeds back into it, so states are simulated once and every learner reads the same stream.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from kenyon import _checks, _seeding, connectivity
+from kenyon._inputs import Episodes
+from kenyon._simd import LANES, aligned
+from kenyon._simulate import Network, simulate
+from kenyon.tasks import Task
+
+CHUNK = 256  # episodes a thread takes at a time: enough to fill lanes, few enough for memory
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class Batch(NamedTuple):
+    """Some episodes of a task, in order."""
+
+    states: NDArray[np.float32]  # (n, n_neurons): V at the decision
+    labels: NDArray[np.intp]  # (n,): the right class
+    items: NDArray[np.intp]  # (n,): which of the task's items was shown
+
+    def part(self, first: int, size: int) -> Batch:
+        """Return `size` of the episodes, or as many as there are, from number `first` on."""
+        chosen = slice(first, first + size)
+        return Batch(self.states[chosen], self.labels[chosen], self.items[chosen])
+
+
+class Reservoir:
+    """A reservoir of leaky, rectifying neurons.
+
+    Parameters
+    ----------
+    n_neurons
+        Number of neurons, N.
+    leak_rate
+        a in (0, 1]: the share of a neuron's state that is replaced at every step.
+    spectral_radius
+        rho: the modulus of the largest eigenvalue of the recurrent weights.
+    seed
+        Decides all weights.
+    n_inputs
+        Number of input channels.
+    connections
+        Recurrent connections a neuron receives, on average, and at most N; 0 leaves the neurons unconnected.
+    input_weights
+        Form of W_in: "lognormal" (the paper's), "fixed_degree", "uniform" or "gaussian"; see `kenyon.connectivity`.
+    input_connections
+        Input channels a neuron receives, on average, and at most half of them; "gaussian" connects all.
+    input_gain
+        A factor on all input weights.
+
+    Attributes
+    ----------
+    W, W_in
+        The weights, as SciPy sparse arrays of float32; rho is in W, the gain in W_in.
+    """
+
+    def __init__(
+        self,
+        n_neurons: int = 1000,
+        leak_rate: float = 0.025,
+        spectral_radius: float = 0.8,
+        seed: int = 0,
+        *,
+        n_inputs: int = 24,
+        connections: float = 10.0,
+        input_weights: str = "lognormal",
+        input_connections: float = 6.0,
+        input_gain: float = 1.0,
+    ) -> None:
+        self.n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
+        self.n_inputs = _checks.integer("n_inputs", n_inputs, 1, 2**31)
+        self.leak_rate = _checks.real("leak_rate", leak_rate, 0.0, 1.0, open_low=True)
+        self.spectral_radius = _checks.real("spectral_radius", spectral_radius, 0.0)
+        self.connections = _checks.real("connections", connections, 0.0)
+        self.input_weights = _checks.one_of("input_weights", input_weights, connectivity.INPUT_FORMS)
+        self.input_connections = _checks.real("input_connections", input_connections, 1.0)
+        self.input_gain = _checks.real("input_gain", input_gain, 0.0, open_low=True)
+        self.seed = _checks.seed(seed)
+        self.W = connectivity.recurrent(
+            self.n_neurons,
+            self.connections,
+            self.spectral_radius,
+            _seeding.generator(seed, "network", "recurrent"),
+        )
+        self.W_in = np.float32(self.input_gain) * connectivity.inputs(
+            self.input_weights,
+            self.n_neurons,
+            self.n_inputs,
+            self.input_connections,
+            _seeding.generator(seed, "network", "input"),
+        )
+        both = sparse.hstack([self.W, self.W_in], format="csr")
+        self._network = Network(
+            both.indptr[1:].astype(np.uint32),
+            both.indices.astype(np.uint32),
+            both.data.astype(np.float32),
+            np.float32(self.leak_rate),
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<Reservoir: {self.n_neurons} neurons, {self.n_inputs} inputs, {self.W.nnz} connections, "
+            f"leak rate {self.leak_rate:g}, spectral radius {self.spectral_radius:g}>"
+        )
+
+    @overload
+    def run(
+        self, inputs: ArrayLike, *, trajectory: Literal[False] = False, threads: int = 1
+    ) -> NDArray[np.float32]: ...
+    @overload
+    def run(
+        self, inputs: ArrayLike, *, trajectory: bool, threads: int = 1
+    ) -> NDArray[np.float32] | list[NDArray[np.float32]]: ...
+
+    def run(
+        self, inputs: Any, *, trajectory: bool = False, threads: int = 1
+    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+        """Run series through the reservoir, each from rest.
+
+        Parameters
+        ----------
+        inputs
+            An array (n, T, n_inputs), or a list of arrays (T_k, n_inputs) whose lengths may differ.
+        trajectory
+            Return the states after every step instead of those after the last.
+        threads
+            Number of threads; the result does not depend on it.
+
+        Returns
+        -------
+        The final states, shape (n, n_neurons). With `trajectory`, (n, T, n_neurons) for an array and a list of
+        (T_k, n_neurons) for a list.
+        """
+        threads = _checks.integer("threads", threads, 1)
+        if isinstance(inputs, (list, tuple)):
+            return self._run_list([self._series(i, one) for i, one in enumerate(inputs)], trajectory, threads)
+        series = _checks.numbers("inputs", inputs, f"(n, T, {self.n_inputs})", 3)
+        self._check_series("inputs", series.shape[1:])
+        out = np.empty((len(series), series.shape[1] if trajectory else 1, self.n_neurons), np.float32)
+
+        def job(chunk: slice) -> None:
+            self._simulate(_equal_lengths(_checks.single("inputs", series[chunk])), out[chunk])
+
+        _drain(_in_order(job, _chunks(len(series)), threads))
+        return out if trajectory else out[:, 0]
+
+    def stream(
+        self, task: Task, n_episodes: int, seed: int = 0, *, batch_size: int = 256, threads: int = 1
+    ) -> Iterator[Batch]:
+        """Simulate episodes of a task, batch by batch.
+
+        Parameters
+        ----------
+        task
+            What is shown.
+        n_episodes
+            How many episodes in all.
+        seed
+            Decides which items are shown and their noise: episode k of a seed is always the same, to the bit, whatever
+            the batch size and the number of threads.
+        batch_size
+            Episodes in a batch; the last one may be smaller.
+        threads
+            Number of threads that simulate, ahead of the reader by a few batches.
+        """
+        n_episodes = _checks.integer("n_episodes", n_episodes, 0)
+        batch_size = _checks.integer("batch_size", batch_size, 1)
+        threads = _checks.integer("threads", threads, 1)
+        seed = _checks.seed(seed)
+        if len(task.odours.channels) != self.n_inputs:
+            raise ValueError(
+                f"task has odours of {len(task.odours.channels)} channels, but the reservoir n_inputs={self.n_inputs}"
+            )
+
+        def job(chunk: slice) -> Batch:
+            draw = task.draw(chunk.stop - chunk.start, seed, first=chunk.start)
+            out = np.empty((len(draw.items), 1, self.n_neurons), np.float32)
+            self._simulate(task._episodes(draw), out)
+            return Batch(out[:, 0], draw.labels, draw.items)
+
+        size = batch_size * -(-CHUNK // batch_size)
+        chunks = _in_order(job, _chunks(n_episodes, size), threads)
+        return (chunk.part(first, batch_size) for chunk in chunks for first in range(0, len(chunk.items), batch_size))
+
+    def _simulate(self, episodes: Episodes, out: NDArray[np.float32]) -> None:
+        """Call the kernel on work space of its own, and refuse states that overflowed."""
+        rows = self.n_neurons + self.n_inputs
+        work = aligned(rows, LANES), aligned(rows, LANES), aligned(self.n_inputs, LANES)
+        simulate(self._network, episodes, *work, out)
+        if not np.isfinite(out).all():
+            raise ValueError(
+                f"the states grew beyond float32 with spectral_radius={self.spectral_radius:g}; "
+                "use a smaller spectral_radius, a smaller input_gain or smaller inputs"
+            )
+
+    def _run_list(
+        self, series: Sequence[NDArray[np.float32]], trajectory: bool, threads: int
+    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+        """Run series of different lengths, those of like length in the same chunk."""
+        order = np.argsort([len(one) for one in series], kind="stable")
+        final = np.empty((len(series), self.n_neurons), np.float32)
+        whole: list[NDArray[np.float32]] = [final] * len(series)
+
+        def job(chunk: slice) -> None:
+            members = order[chunk]
+            episodes = _padded([series[i] for i in members])
+            n_steps = episodes.shown.shape[1]
+            out = np.empty((len(members), n_steps if trajectory else 1, self.n_neurons), np.float32)
+            self._simulate(episodes, out)
+            final[members] = out[:, -1]
+            if trajectory:
+                for i, states in zip(members, out, strict=True):
+                    whole[i] = states[n_steps - len(series[i]) :].copy()
+
+        _drain(_in_order(job, _chunks(len(series)), threads))
+        return whole if trajectory else final
+
+    def _series(self, position: int, values: Any) -> NDArray[np.float32]:
+        name = f"inputs[{position}]"
+        series = _checks.numbers(name, values, f"(T, {self.n_inputs})", 2)
+        self._check_series(name, series.shape)
+        return _checks.single(name, series)
+
+    def _check_series(self, name: str, shape: tuple[int, ...]) -> None:
+        n_steps, width = shape
+        if width != self.n_inputs:
+            raise ValueError(f"{name} must be {self.n_inputs} channels wide (n_inputs), not {width}")
+        if n_steps == 0:
+            raise ValueError(f"{name} must have at least one step, not none")
+
+
+def _equal_lengths(series: NDArray[np.float32]) -> Episodes:
+    n, n_steps, n_channels = series.shape
+    shown = np.arange(n * n_steps, dtype=np.intp).reshape(n, n_steps)
+    return Episodes(series.reshape(-1, n_channels), shown, 1, np.float32(0), np.zeros((n, 2), np.uint32))
+
+
+def _padded(series: Sequence[NDArray[np.float32]]) -> Episodes:
+    """Line series up at their ends. Before its first input a network at rest stays at rest, exactly."""
+    lengths = np.array([len(one) for one in series])
+    n_steps = int(lengths.max())
+    silence = np.zeros((1, series[0].shape[1]), np.float32)
+    starts = 1 + np.cumsum(lengths) - lengths
+    shown = np.arange(n_steps) - (n_steps - lengths)[:, None]
+    shown = np.where(shown >= 0, shown + starts[:, None], 0)
+    return Episodes(np.concatenate([silence, *series]), shown, 1, np.float32(0), np.zeros((len(series), 2), np.uint32))
+
+
+def _chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
+    return (slice(first, min(first + size, n)) for first in range(0, n, size))
+
+
+def _in_order(job: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
+    """Do jobs in threads and yield their results in order, at most two per thread waiting to be taken."""
+    if threads == 1:
+        yield from map(job, jobs)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Any] = deque()
+        try:
+            for one in jobs:
+                waiting.append(pool.submit(job, one))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _drain(results: Iterator[None]) -> None:
+    deque(results, maxlen=0)

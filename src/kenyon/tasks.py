@@ -1,0 +1,272 @@
+"""Tasks: which stimuli make up an item, and which class it has.
+
+Static task: an item is one stimulus. Sequence task: three stimuli in a row, whose class depends on one of them and on
+the two others together. Classes carry no structure: both are pure memorisation. An episode shows one item, drawn
+uniformly, each channel of it multiplied by 1 + noise xi at every step, with xi standard normal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import _checks, _seeding
+from kenyon._inputs import Episodes, trace
+from kenyon._noise import random_words
+from kenyon._simd import LANES, aligned
+from kenyon.odours import Odours
+
+
+class Draw(NamedTuple):
+    """Episodes of a task: which item each shows, that item's class, and the key of its noise."""
+
+    items: NDArray[np.intp]
+    labels: NDArray[np.intp]
+    keys: NDArray[np.uint32]
+
+
+class Task:
+    """Items to be told apart: what `StaticTask` and `SequenceTask` have in common, and a base for tasks of your own.
+
+    Parameters
+    ----------
+    odours
+        The table that stimuli come from.
+    items
+        Positions in that table, shape (n_items, n_elements): what is shown, one element after another.
+    labels
+        The class of each item: 0, 1, ..., n_classes - 1.
+    n_classes
+        Number of classes, at least 2.
+    steps
+        Steps for which each element is shown.
+    noise
+        Standard deviation of the multiplicative input noise.
+    """
+
+    def __init__(
+        self,
+        odours: Odours,
+        items: NDArray[np.intp],
+        labels: NDArray[np.intp],
+        *,
+        n_classes: int,
+        steps: int,
+        noise: float,
+    ) -> None:
+        self.odours = odours
+        self.n_classes = _checks.integer("n_classes", n_classes, 2)
+        self.steps = _checks.integer("steps", steps, 1)
+        self.noise = _checks.real("noise", noise, 0.0)
+        self.items = _positions("items", items, 2, len(odours))
+        self.labels = _positions("labels", labels, 1, self.n_classes)
+        if len(self.items) != len(self.labels) or self.items.size == 0:
+            raise ValueError(
+                f"items and labels must be as many, and not none; not {len(self.items)} and {len(self.labels)}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {len(self)} items of {self.items.shape[1]} element(s), "
+            f"{self.n_classes} classes, {self.n_steps} steps, noise {self.noise:g}>"
+        )
+
+    @property
+    def n_steps(self) -> int:
+        """Length of an episode in steps."""
+        return int(self.items.shape[1]) * self.steps
+
+    def names(self, item: int) -> tuple[str, ...]:
+        """Names of the stimuli that make up an item, in the order in which they are shown."""
+        return tuple(self.odours.names[i] for i in self.items[item])
+
+    def draw(self, n_episodes: int, seed: int = 0, *, first: int = 0) -> Draw:
+        """Draw episodes `first`, `first + 1`, ...; episode k of a seed is always the same."""
+        n_episodes = _checks.integer("n_episodes", n_episodes, 0)
+        first = _checks.integer("first", first, 0)
+        number = np.arange(first, first + n_episodes, dtype=np.uint64)
+        counters = np.stack([number & np.uint64(0xFFFFFFFF), number >> np.uint64(32)], axis=1).astype(np.uint32)
+        choices, keys = np.empty_like(counters), np.empty_like(counters)
+        random_words(_seeding.key(seed, "episodes", "item"), counters, choices)
+        random_words(_seeding.key(seed, "episodes", "noise"), counters, keys)
+        items = (choices[:, 0] * np.uint64(len(self)) >> np.uint64(32)).astype(np.intp)
+        return Draw(items, self.labels[items], keys)
+
+    def inputs(self, n_episodes: int, seed: int = 0, *, first: int = 0) -> NDArray[np.float32]:
+        """Return what the input channels receive, noise and all, shape (n_episodes, n_steps, n_channels).
+
+        `reservoir.run` of these gives the very states that `reservoir.stream` gives for the same seed.
+        """
+        draw = self.draw(n_episodes, seed, first=first)
+        n_channels = len(self.odours.channels)
+        out = np.empty((n_episodes, self.n_steps, n_channels), np.float32)
+        trace(self._episodes(draw), aligned(n_channels, LANES), aligned(n_channels, LANES), out)
+        return out
+
+    def _episodes(self, draw: Draw) -> Episodes:
+        """Return the kernel's view of drawn episodes."""
+        shown = self.items[draw.items]
+        return Episodes(self.odours.scaled, shown, self.steps, np.float32(self.noise), draw.keys)
+
+
+class StaticTask(Task):
+    """`n_stimuli` of the odours, drawn at random, each with a random class, classes as equal in number as can be.
+
+    The stimuli of a smaller task are among those of a larger one with the same seed.
+
+    Parameters
+    ----------
+    odours
+        The table that stimuli are drawn from.
+    n_stimuli
+        How many of them to memorise.
+    n_classes
+        Number of classes.
+    seed
+        Decides which stimuli and which classes.
+    steps
+        Steps for which the stimulus is shown; 50 are 0.5 s.
+    noise
+        Standard deviation of the multiplicative input noise.
+    """
+
+    def __init__(
+        self,
+        odours: Odours,
+        n_stimuli: int = 140,
+        n_classes: int = 2,
+        seed: int = 0,
+        *,
+        steps: int = 50,
+        noise: float = 0.3,
+    ) -> None:
+        n_classes = _checks.integer("n_classes", n_classes, 2)
+        n_stimuli = _checks.integer("n_stimuli", n_stimuli, n_classes, max(n_classes, len(odours)))
+        if n_stimuli > len(odours):
+            raise ValueError(f"n_stimuli and n_classes must be at most the {len(odours)} odours there are")
+        rng = _seeding.generator(seed, "task", "static")
+        chosen = rng.permutation(len(odours))[:n_stimuli]
+        labels = rng.permutation(n_stimuli) % n_classes
+        super().__init__(odours, chosen[:, None], labels, n_classes=n_classes, steps=steps, noise=noise)
+
+
+class SequenceTask(Task):
+    """Three stimuli in a row; the class depends on one of them and its context together.
+
+    For each base sequence and each of its three positions, `n_classes` stimuli perturb that position, each with a
+    class of its own. Each of them is also met in `n_classes` - 1 other contexts, two new stimuli each, in which it
+    has each of the other classes. So there are 3 n_classes^2 n_bases sequences, in this order:
+    `items.reshape(n_bases, 3, n_classes, n_classes, 3)` is indexed by base, position, perturbation, context (0: the
+    base's own) and element.
+
+    Parameters
+    ----------
+    odours
+        The table that stimuli are drawn from.
+    n_bases
+        Number of base sequences.
+    n_classes
+        Number of classes.
+    seed
+        Decides which stimuli and which classes.
+    steps
+        Steps for which each of the three stimuli is shown; 10 are 0.1 s.
+    noise
+        Standard deviation of the multiplicative input noise.
+    """
+
+    def __init__(
+        self,
+        odours: Odours,
+        n_bases: int = 8,
+        n_classes: int = 2,
+        seed: int = 0,
+        *,
+        steps: int = 10,
+        noise: float = 0.2,
+    ) -> None:
+        n_bases = _checks.integer("n_bases", n_bases, 1)
+        n_classes = _checks.integer("n_classes", n_classes, 2)
+        maker = _SequenceMaker(odours, n_bases, n_classes, _seeding.generator(seed, "task", "sequence"))
+        for _ in range(n_bases):
+            maker.add_base()
+        items, labels = np.array(maker.items), np.array(maker.labels)
+        super().__init__(odours, items, labels, n_classes=n_classes, steps=steps, noise=noise)
+
+
+class _SequenceMaker:
+    """Draws the sequences of a `SequenceTask`, no two alike, the three stimuli of each different."""
+
+    attempts = 1000
+
+    def __init__(self, odours: Odours, n_bases: int, n_classes: int, rng: np.random.Generator) -> None:
+        self.n_odours, self.n_classes, self.rng = len(odours), n_classes, rng
+        self.items: list[tuple[int, int, int]] = []
+        self.labels: list[int] = []
+        self.seen: set[tuple[int, int, int]] = set()
+        wanted, n = 3 * n_classes**2 * n_bases, self.n_odours
+        needed = max(3 + n_classes, 6)  # a base and its perturbations; a base, a perturbation and a new context
+        self.too_few = (
+            f"n_bases = {n_bases} with n_classes = {n_classes} asks for {wanted} different sequences of three odours, "
+            f"which {n} odours cannot give; use fewer bases, or more odours (`odours.resample`)"
+        )
+        if n < needed or wanted > n * (n - 1) * (n - 2):
+            raise ValueError(self.too_few)
+
+    def add_base(self) -> None:
+        base = self.rng.choice(self.n_odours, 3, replace=False)
+        for position in range(3):
+            context = np.delete(base, position)
+            classes = self.rng.permutation(self.n_classes)
+            used: list[int] = []
+            for own_class in classes:
+                perturbation = self._perturbation(context, position, [*base, *used])
+                used.append(perturbation)
+                self._add(context, position, perturbation, own_class)
+                for other in range(1, self.n_classes):
+                    new = self._context(position, perturbation, base)
+                    self._add(new, position, perturbation, (own_class + other) % self.n_classes)
+
+    def _perturbation(self, context: NDArray[np.intp], position: int, taken: list[int]) -> int:
+        for _ in range(self.attempts):
+            perturbation = int(self._others(taken, 1)[0])
+            if _sequence(context, position, perturbation) not in self.seen:
+                return perturbation
+        raise ValueError(self.too_few)
+
+    def _context(self, position: int, perturbation: int, base: NDArray[np.intp]) -> NDArray[np.intp]:
+        for _ in range(self.attempts):
+            context = self._others([*base, perturbation], 2)
+            if _sequence(context, position, perturbation) not in self.seen:
+                return context
+        raise ValueError(self.too_few)
+
+    def _others(self, taken: list[int], n: int) -> NDArray[np.intp]:
+        return self.rng.choice(np.setdiff1d(np.arange(self.n_odours), taken), n, replace=False)
+
+    def _add(self, context: NDArray[np.intp], position: int, perturbation: int, label: int) -> None:
+        sequence = _sequence(context, position, perturbation)
+        self.seen.add(sequence)
+        self.items.append(sequence)
+        self.labels.append(int(label))
+
+
+def _sequence(context: NDArray[np.intp], position: int, perturbation: int) -> tuple[int, int, int]:
+    before, between, after = (int(i) for i in np.insert(context, position, perturbation))
+    return before, between, after
+
+
+def _positions(name: str, values: NDArray[np.intp], n_dims: int, n: int) -> NDArray[np.intp]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" or array.ndim != n_dims:
+        raise ValueError(f"{name} must be whole numbers of {n_dims} dimension(s), not {array.dtype} {array.shape}")
+    if array.size and (array.min() < 0 or array.max() >= n):
+        raise ValueError(f"{name} must be from 0 to {n - 1}, not {array.min()} to {array.max()}")
+    array = np.array(array, dtype=np.intp)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,54 @@
+"""Slow, obvious versions in float64 of what the kernels do: the oracle of the tests."""
+
+import numpy as np
+
+
+def run(W, W_in, leak, inputs):
+    """States of one series after every step, shape (T, N)."""
+    W, W_in = np.asarray(W.todense(), np.float64), np.asarray(W_in.todense(), np.float64)
+    V = np.zeros(len(W))
+    states = []
+    for s in np.asarray(inputs, np.float64):
+        V = (1 - leak) * V + leak * np.maximum(0, W_in @ s + W @ V)
+        states.append(V)
+    return np.array(states)
+
+
+def threefry(key, counter):
+    """Threefry-2x32 with 20 rounds, in Python's own integers."""
+    mask = 0xFFFFFFFF
+    k = [int(key[0]), int(key[1]), 0x1BD11BDA ^ int(key[0]) ^ int(key[1])]
+    x0, x1 = (int(counter[0]) + k[0]) & mask, (int(counter[1]) + k[1]) & mask
+    rotations = [13, 15, 26, 6, 17, 29, 16, 24]
+    for r in range(20):
+        x0 = (x0 + x1) & mask
+        x1 = ((x1 << rotations[r % 8]) | (x1 >> (32 - rotations[r % 8]))) & mask
+        x1 ^= x0
+        if r % 4 == 3:
+            j = r // 4 + 1
+            x0 = (x0 + k[j % 3]) & mask
+            x1 = (x1 + k[(j + 1) % 3] + j) & mask
+    return x0, x1
+
+
+def normal_pair(key, counter):
+    """Two normal numbers from the two words of `threefry`, by Box and Muller's transform."""
+    w0, w1 = threefry(key, counter)
+    radius = np.sqrt(-2 * np.log((w0 + 0.5) / 2**32))
+    angle = np.pi / 2 * ((w1 >> 2) / 2**30 - 0.5)
+    along = radius * np.cos(angle) * (-1 if w1 & 1 else 1)
+    across = radius * np.sin(angle)
+    return (across, along) if w1 & 2 else (along, across)
+
+
+def inputs(task, draw):
+    """What the channels of drawn episodes receive, shape (n, T, n_channels)."""
+    scaled = task.odours.rates / task.odours.scale
+    out = np.zeros((len(draw.items), task.n_steps, scaled.shape[1]))
+    for episode, (item, key) in enumerate(zip(draw.items, draw.keys, strict=True)):
+        for step in range(task.n_steps):
+            clean = scaled[task.items[item][step // task.steps]]
+            for channel in range(len(clean)):
+                xi = normal_pair(key, (step, channel // 2))[channel % 2]
+                out[episode, step, channel] = clean[channel] * (1 + task.noise * xi)
+    return out

@@ -1,0 +1,78 @@
+"""The generator: its words against an oracle and published vectors, its numbers as statistics."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import kenyon as kn
+from kenyon._noise import random_words
+from tests import naive
+
+WORD = st.integers(0, 2**32 - 1)
+
+
+def words(key, counters):
+    counters = np.asarray(counters, np.uint32)
+    out = np.empty_like(counters)
+    random_words(np.asarray(key, np.uint32), counters, out)
+    return out
+
+
+@given(st.tuples(WORD, WORD), st.lists(st.tuples(WORD, WORD), min_size=1, max_size=70))
+@settings(max_examples=50, deadline=None)
+def test_words_are_those_of_the_oracle(key, counters):
+    assert words(key, counters).tolist() == [list(naive.threefry(key, counter)) for counter in counters]
+
+
+@pytest.mark.parametrize(
+    ("key", "counter", "expected"),
+    [  # known answers of the Random123 distribution, threefry2x32 with 20 rounds
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ],
+)
+def test_words_are_the_published_ones(key, counter, expected):
+    assert tuple(words(key, [counter])[0]) == expected
+
+
+@pytest.fixture(scope="module")
+def xi():
+    """Noise of 1500 episodes, 40 steps and 25 channels, read off inputs whose clean value is 1."""
+    ones = kn.Odours(["a", "b"], np.ones((2, 25)))
+    task = kn.StaticTask(ones, 2, steps=40, noise=0.125)
+    return (task.inputs(1500, seed=11).astype(np.float64) - 1) / 0.125
+
+
+def test_noise_is_standard_normal(xi):
+    flat, n = xi.ravel(), xi.size
+    assert abs(flat.mean()) < 4.5 / np.sqrt(n)
+    assert abs(flat.var() - 1) < 4.5 * np.sqrt(2 / n)
+    assert abs((flat**3).mean()) < 4.5 * np.sqrt(15 / n)
+    assert abs((flat**4).mean() - 3) < 4.5 * np.sqrt(96 / n)
+    assert stats.kstest(flat[:200_000], "norm").pvalue > 1e-4
+    assert 4.3 < np.abs(flat).max() < 7
+
+
+def test_tails_have_the_right_weight(xi):
+    for z in (2.0, 3.0, 4.0):
+        expected = 2 * stats.norm.sf(z) * xi.size
+        assert abs((np.abs(xi) > z).sum() - expected) < 4.5 * np.sqrt(expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2], ids=["episode", "step", "channel"])
+@pytest.mark.parametrize("lag", [1, 2])
+@pytest.mark.parametrize("power", [1, 2])
+def test_neighbours_are_uncorrelated(xi, axis, lag, power):
+    x = np.moveaxis(xi, axis, 0) ** power
+    a, b = x[lag:].ravel(), x[:-lag].ravel()
+    assert abs(np.corrcoef(a, b)[0, 1]) < 4.5 / np.sqrt(a.size)
+
+
+def test_neighbouring_seeds_are_uncorrelated():
+    ones = kn.Odours(["a", "b"], np.ones((2, 24)))
+    task = kn.StaticTask(ones, 2, noise=0.125)
+    a, b = (task.inputs(200, seed=seed).ravel() - 1 for seed in (0, 1))
+    assert abs(np.corrcoef(a, b)[0, 1]) < 4.5 / np.sqrt(a.size)

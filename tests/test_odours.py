@@ -1,0 +1,112 @@
+import warnings
+
+import numpy as np
+import pytest
+
+import kenyon as kn
+
+
+def test_published_table_has_its_176_stimuli_and_subsets(odours):
+    assert odours.rates.shape == (176, 24)
+    assert len(set(odours.names)) == 176
+    sizes = {name: len(kn.load_odours(name)) for name in ("all", "odorants", "paper", "fruits")}
+    assert sizes == {"all": 176, "odorants": 110, "paper": 140, "fruits": 36}
+    assert "apple 1e-4" in kn.load_odours("fruits").names
+    assert kn.load_odours("paper").names[110] == "ethyl acetate 1e-4"
+
+
+def test_receptor_rates_are_those_of_drosolf_for_the_110_it_holds(odours):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from drosolf.orns import orns
+
+        theirs = orns(add_sfr=True, drop_sfr=True)
+    spelt = {"a-pinene": "a -pinene", "a-terpineol": "a -terpineol", "b-pinene": "b -pinene"}
+    spelt["4-ethylguaiacol"] = "4-ethyl guaiacol"
+    ours = kn.load_odours("odorants")
+    receptors = theirs.loc[[spelt.get(name, name) for name in ours.names]].to_numpy(dtype=float)
+    assert [f"Or{name}" for name in theirs.columns] == list(ours.channels)
+    np.testing.assert_allclose(ours.rates, kn.projection_rates(receptors), rtol=1e-12)
+
+
+def test_projection_rates_follow_the_equation_by_hand():
+    orn = np.array([[100.0, 0.0, 50.0]])
+    lateral = (10.63 * 150 / 190) ** 1.5
+    expected = [165 * r**1.5 / (r**1.5 + 12**1.5 + lateral) for r in orn[0]]
+    np.testing.assert_allclose(kn.projection_rates(orn)[0], expected)
+
+
+def test_scaled_inputs_reach_one_and_do_not_depend_on_the_subset(odours):
+    assert odours.scaled.max() == 1.0
+    assert odours.scaled.dtype == np.float32
+    np.testing.assert_array_equal(kn.load_odours("fruits").scaled, odours.scaled[140:])
+    np.testing.assert_array_equal(odours[[3, 1]].scaled, odours.scaled[[3, 1]])
+
+
+def test_resampled_channels_keep_their_distributions_and_lose_their_correlations(odours):
+    made = odours.resample(4000, seed=3)
+    assert len(made) == 4000
+    for channel in range(24):
+        assert set(made.rates[:, channel]) <= set(odours.rates[:, channel])
+        error = odours.rates[:, channel].std() / np.sqrt(4000)
+        assert abs(made.rates[:, channel].mean() - odours.rates[:, channel].mean()) < 4.5 * error
+    correlations = np.corrcoef(made.rates.T)[~np.eye(24, dtype=bool)]
+    assert np.abs(correlations).max() < 5 / np.sqrt(4000)
+    np.testing.assert_array_equal(made.rates, odours.resample(4000, seed=3).rates)
+    assert not np.array_equal(made.rates, odours.resample(4000, seed=4).rates)
+
+
+def test_own_table_is_read_from_csv(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text('odour,a,b\n"one, two",1,2.5\nthree,0,4\n')
+    mine = kn.Odours.from_csv(path)
+    assert mine.names == ("one, two", "three")
+    assert mine.channels == ("a", "b")
+    np.testing.assert_array_equal(mine.rates, [[1, 2.5], [0, 4]])
+    np.testing.assert_array_equal(mine.scaled, np.float32([[0.25, 0.625], [0, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "header"),
+        ("odour,a\n", "header"),
+        ("odour,a,b\nx,1\n", "'x' has 2 cells"),
+        ("odour,a\nx,fast\n", "'a' of 'x'.*'fast'"),
+        ("odour,a\nx,-1\n", "'a' of 'x'.*'-1'"),
+        ("odour,a\nx,nan\n", "'a' of 'x'.*'nan'"),
+        ("odour,a\nx,1\nx,2\n", "'x' comes twice"),
+        ("odour,a,a\nx,1,2\n", "'a' comes twice"),
+    ],
+)
+def test_bad_csv_is_refused_with_its_name_and_place(tmp_path, text, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"bad.csv.*{message}"):
+        kn.Odours.from_csv(path)
+
+
+@pytest.mark.parametrize(
+    "rates", [[[1.0, -2.0]], [[np.nan, 1.0]], [[np.inf, 1.0]], [1.0, 2.0], np.zeros((0, 2)), [["a"]]]
+)
+def test_bad_rates_are_refused(rates):
+    with pytest.raises(ValueError, match="rates"):
+        kn.Odours(["x"], rates)
+
+
+def test_other_bad_arguments_are_refused(odours):
+    with pytest.raises(ValueError, match="names.*1, not 2"):
+        kn.Odours(["x", "y"], [[1.0]])
+    with pytest.raises(ValueError, match="'paper'.*not 'best'"):
+        kn.load_odours("best")
+    with pytest.raises(ValueError, match="n must be.*at least 1, not 0"):
+        odours.resample(0)
+    with pytest.raises(ValueError, match=r"seed must be an integer.*not 1\.5"):
+        odours.resample(3, seed=1.5)
+    with pytest.raises(ValueError, match="receptor_rates"):
+        kn.projection_rates([[-1.0]])
+
+
+def test_a_table_cannot_be_changed_by_accident(odours):
+    with pytest.raises(ValueError, match="read-only"):
+        odours.rates[0, 0] = 1
