@@ -5,8 +5,8 @@ import numpy as np
 
 def run(W, W_in, leak, inputs):
     """States of one series after every step, shape (T, N)."""
-    W, W_in = np.asarray(W.todense(), np.float64), np.asarray(W_in.todense(), np.float64)
-    V = np.zeros(len(W))
+    W, W_in = W.astype(np.float64), W_in.astype(np.float64)
+    V = np.zeros(W.shape[0])
     states = []
     for s in np.asarray(inputs, np.float64):
         V = (1 - leak) * V + leak * np.maximum(0, W_in @ s + W @ V)
