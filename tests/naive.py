@@ -52,3 +52,27 @@ def inputs(task, draw):
                 xi = normal_pair(key, (step, channel // 2))[channel % 2]
                 out[episode, step, channel] = clean[channel] * (1 + task.noise * xi)
     return out
+
+
+def gradient_step(W, theta, V, labels, learner, kappa=0.0):
+    """One batch in float64: new W and theta, and the cost of every episode."""
+    dW, dtheta, denominator, costs = np.zeros_like(W), np.zeros_like(theta), 0.0, []
+    for v, label in zip(V, labels, strict=True):
+        x = np.maximum(0, v - theta) if learner.thresholds else v
+        e = learner.target * (np.arange(len(W)) == label) - W @ x
+        dW += np.outer(e, x) / len(V)
+        dtheta -= (x > 0) * (e @ W) / len(V)
+        denominator += (x @ x + kappa * (W**2).sum(axis=0) @ (x > 0)) / len(V)
+        costs.append(e @ e)
+    if learner.step == "normalised":
+        rate_w = learner.mu / denominator if denominator > 0 else 0.0
+        rate_theta = kappa * rate_w
+    else:
+        rate_w, rate_theta = learner.eta_w, learner.eta_theta
+    return W + rate_w * dW, theta + learner.local * rate_theta * dtheta, np.array(costs)
+
+
+def cost(W, theta, v, label, target):
+    """E of one episode."""
+    y = W @ np.maximum(0, v - theta)
+    return ((target * (np.arange(len(W)) == label) - y) ** 2).sum()

@@ -1,17 +1,87 @@
 """Kenyon: reservoir computing with learned sparsity."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kenyon.odours import Odours, load_odours, projection_rates
 from kenyon.reservoir import Batch, Reservoir
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
+if TYPE_CHECKING:
+    from kenyon.learning.controls import RecursiveLeastSquares, Ridge
+    from kenyon.learning.learners import (
+        Composed,
+        GradientThresholds,
+        GradientWeights,
+        Learner,
+        Metropolis,
+        Normalised,
+        Percentile,
+    )
+    from kenyon.learning.prelearning import Prelearned, prelearn
+    from kenyon.learning.protocol import Diverged, Source
+    from kenyon.learning.training import train
+    from kenyon.metrics import episodes_to_reach, specificity
+    from kenyon.readout import Readout
+
 __version__ = "0.1.0"
+
+# Loaded when first asked for, so that a start pays only for what it uses.
+_LATER = {
+    "kenyon.learning.controls": ("RecursiveLeastSquares", "Ridge"),
+    "kenyon.learning.learners": (
+        "Composed",
+        "GradientThresholds",
+        "GradientWeights",
+        "Learner",
+        "Metropolis",
+        "Normalised",
+        "Percentile",
+    ),
+    "kenyon.learning.prelearning": ("Prelearned", "prelearn"),
+    "kenyon.learning.protocol": ("Diverged", "Source"),
+    "kenyon.learning.training": ("train",),
+    "kenyon.metrics": ("episodes_to_reach", "specificity"),
+    "kenyon.readout": ("Readout",),
+}
+_HOME = {name: module for module, names in _LATER.items() for name in names}
+
 __all__ = [
     "Batch",
+    "Composed",
+    "Diverged",
+    "GradientThresholds",
+    "GradientWeights",
+    "Learner",
+    "Metropolis",
+    "Normalised",
     "Odours",
+    "Percentile",
+    "Prelearned",
+    "Readout",
+    "RecursiveLeastSquares",
     "Reservoir",
+    "Ridge",
     "SequenceTask",
+    "Source",
     "StaticTask",
     "Task",
+    "episodes_to_reach",
     "load_odours",
+    "prelearn",
     "projection_rates",
+    "specificity",
+    "train",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'kenyon' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

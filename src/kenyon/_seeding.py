@@ -1,5 +1,6 @@
 """The one place where seeds are spawned, by name, so that a new consumer changes no other's numbers."""
 
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -19,6 +20,14 @@ def generator(seed: int, *names: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(_sequence(seed, names)))
 
 
+def derive(seed: int, *names: str) -> int:
+    """Return another seed, for a stream of its own under this one."""
+    return int(_sequence(seed, names).generate_state(1, np.uint64)[0])
+
+
+@lru_cache(typed=True)
 def key(seed: int, *names: str) -> NDArray[np.uint32]:
     """Return the two-word key of a counter-based generator for this `seed` and name."""
-    return _sequence(seed, names).generate_state(2, np.uint32).astype(np.uint32, copy=False)
+    words = _sequence(seed, names).generate_state(2, np.uint32).astype(np.uint32, copy=False)
+    words.flags.writeable = False
+    return words

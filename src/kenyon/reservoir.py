@@ -202,8 +202,7 @@ class Reservoir:
         """Call the kernel on work space of its own, and refuse states that overflowed."""
         rows = self.n_neurons + self.n_inputs
         work = aligned(rows, LANES), aligned(rows, LANES), aligned(self.n_inputs, LANES)
-        simulate(self._network, episodes, *work, out)
-        if not np.isfinite(out).all():
+        if not simulate(self._network, episodes, *work, out):
             raise ValueError(
                 f"the states grew beyond float32 with spectral_radius={self.spectral_radius:g}; "
                 "use a smaller spectral_radius, a smaller input_gain or smaller inputs"

@@ -1,0 +1,1 @@
+"""Learning: the paper's four learners and our own over one core, and the controls beside them."""

@@ -1,0 +1,125 @@
+"""Controls: what a linear readout of V can do at best, offline and online.
+
+Ridge regression solves min_W sum |y_true - W V|^2 + lambda |W|^2 in closed form once all episodes were seen;
+recursive least squares keeps that solution up to date after every episode, at O(N^2) each. Other controls are
+settings of the learners: `GradientWeights(scaling="centred")` or "standardised", `Metropolis(search="per_neuron")`,
+`Percentile` starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.linalg import blas
+
+from kenyon import _checks
+from kenyon.learning.gradient import choose
+from kenyon.learning.protocol import Info, Source
+from kenyon.readout import Readout
+
+
+class RidgeState(NamedTuple):
+    """Sums over the episodes seen."""
+
+    gram: NDArray[np.float64]  # (N, N): sum of V V^T
+    cross: NDArray[np.float64]  # (n_classes, N): sum of y_true V^T
+    n_episodes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ridge:
+    """Ridge regression on V: the offline ceiling of a plain readout.
+
+    Parameters
+    ----------
+    penalty
+        lambda, as a share of the mean squared state: 0 is plain least squares.
+    target
+        Output wanted for the right class; 0 is wanted for the others.
+    """
+
+    penalty: float = 1e-6
+    target: float = 10.0
+
+    def __post_init__(self) -> None:
+        _checks.real("penalty", self.penalty, 0.0)
+        _checks.real("target", self.target, 0.0, open_low=True)
+
+    def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RidgeState:
+        """Return empty sums."""
+        n = V.shape[1]
+        return RidgeState(np.zeros((n, n)), np.zeros((n_classes, n)), 0)
+
+    def update(self, state: RidgeState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RidgeState, Info]:
+        """Add episodes to the sums. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
+        X = V.astype(np.float64)
+        wanted = self.target * (labels[:, None] == np.arange(len(state.cross)))
+        nothing = np.full(len(V), np.nan, np.float32)
+        new = RidgeState(state.gram + X.T @ X, state.cross + wanted.T @ X, state.n_episodes + len(V))
+        return new, Info(nothing, nothing, [])
+
+    def readout(self, state: RidgeState) -> Readout:
+        """Solve for the weights."""
+        n = len(state.gram)
+        lam = self.penalty * max(np.trace(state.gram), np.finfo(float).tiny)
+        W = linalg.solve(state.gram + lam * np.eye(n), state.cross.T, assume_a="pos").T
+        return Readout(W.astype(np.float32), np.zeros(n, np.float32), thresholds=False)
+
+
+class RLSState(NamedTuple):
+    """The running solution."""
+
+    W: NDArray[np.float64]  # (n_classes, N)
+    P: NDArray[np.float64]  # (N, N): inverse of lambda + sum of V V^T
+    episode: int
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecursiveLeastSquares:
+    """Recursive least squares on V: ridge regression kept up to date, at O(N^2) an episode.
+
+    Parameters
+    ----------
+    penalty
+        lambda, as a share of the mean squared length of V over the calibration episodes.
+    target
+        Output wanted for the right class; 0 is wanted for the others.
+    """
+
+    penalty: float = 1e-3
+    target: float = 10.0
+
+    def __post_init__(self) -> None:
+        _checks.real("penalty", self.penalty, 0.0, open_low=True)
+        _checks.real("target", self.target, 0.0, open_low=True)
+
+    def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RLSState:
+        """Return W = 0 and P = 1 / lambda."""
+        n = V.shape[1]
+        lam = self.penalty * max(float((V.astype(np.float64) ** 2).sum(axis=1).mean()), np.finfo(float).tiny)
+        return RLSState(np.zeros((n_classes, n)), np.asfortranarray(np.eye(n) / lam), 0, source)
+
+    def update(self, state: RLSState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RLSState, Info]:
+        """Learn from episodes in order."""
+        W, P = state.W.copy(), state.P.copy(order="F")
+        uniforms = state.source.uniforms("choice", state.episode, len(V))[:, 0]
+        cost, correct = np.empty(len(V), np.float32), np.empty(len(V), np.float32)
+        for n, (v, label) in enumerate(zip(V.astype(np.float64), labels, strict=True)):
+            y = W @ v
+            e = self.target * (np.arange(len(W)) == label) - y
+            cost[n], correct[n] = e @ e, choose(y, uniforms[n]) == label
+            Pv = blas.dsymv(1.0, P, v, lower=1)
+            gain = Pv / (1.0 + v @ Pv)
+            W += np.outer(e, gain)
+            P = blas.dsyr(-1.0 / (1.0 + v @ Pv), Pv, a=P, lower=1, overwrite_a=1)
+        return state._replace(W=W, P=P, episode=state.episode + len(V)), Info(cost, correct, [])
+
+    def readout(self, state: RLSState) -> Readout:
+        """Return the running solution."""
+        W = state.W.astype(np.float32)
+        return Readout(W, np.zeros(W.shape[1], np.float32), thresholds=False)

@@ -1,0 +1,280 @@
+"""The learners: one core with three switches, under five names.
+
+| name               | readout of | thresholds                                        | step       |
+|--------------------|------------|---------------------------------------------------|------------|
+| GradientWeights    | V          | none                                              | fixed      |
+| GradientThresholds | x          | local: one per neuron, by gradient                | fixed      |
+| Metropolis         | x          | global: one for all, by Metropolis                | fixed      |
+| Composed           | x          | theta_g + theta_i: global and local together      | fixed      |
+| Normalised         | x          | local, from a percentile of each neuron's states  | normalised |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import _checks
+from kenyon.learning import metropolis
+from kenyon.learning.gradient import Networks, Outcome, Step, learn, networks, outcome
+from kenyon.learning.protocol import Diverged, Info, Proposal, Source
+from kenyon.readout import Readout, standardise
+
+SILENCE = 1000  # episodes without a single active neuron after which none is expected to be active again
+CALIBRATION = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """A start for thresholds: this percentile of each neuron's states over the calibration episodes."""
+
+    q: float
+
+    def __post_init__(self) -> None:
+        _checks.real("q", self.q, 0.0, 100.0)
+
+
+class State(NamedTuple):
+    """Where a learner is: what it needs to go on, and nothing else."""
+
+    nets: Networks  # the current network, and behind it the proposed one, if there is a search
+    theta_g: float
+    proposed: float  # theta_g of the proposed network
+    episode: int  # how many episodes were seen
+    silent: int  # for how many episodes no neuron has been active
+    kappa: float  # of the normalised step
+    shift: NDArray[np.float32] | None
+    scale: NDArray[np.float32] | None
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """A readout that learns online. The five named learners differ in their defaults only.
+
+    Parameters
+    ----------
+    eta_w, eta_theta
+        Learning rates of weights and thresholds, with fixed steps.
+    batch
+        Episodes to a gradient step.
+    target
+        Output wanted for the right class; 0 is wanted for the others.
+    thresholds
+        Read x = relu(V - theta); otherwise V itself.
+    local
+        Learn a threshold per neuron by gradient descent.
+    search
+        Search thresholds by Metropolis: "global", one for all; "per_neuron", each perturbed on its own; or None.
+    sigma, period, beta
+        The search's step size sigma_M, the number M of batches between decisions, and inverse temperature.
+    step
+        "fixed", or "normalised": the size at which the error of an episode shrinks by 1 - mu.
+    mu, k
+        Of the normalised step: how much of an error one step takes away, and the share of thresholds in it.
+    start
+        Thresholds to start from: a number, `Percentile(q)`, or "prelearned" (see `prelearn`).
+    scaling
+        Without thresholds, read V "centred" or "standardised" by the calibration episodes; or None.
+    """
+
+    eta_w: float = 0.0018
+    eta_theta: float = 0.00018
+    batch: int = 1
+    target: float = 10.0
+    thresholds: bool = True
+    local: bool = False
+    search: str | None = None
+    sigma: float = 0.05
+    period: int = 100
+    beta: float = 4.0
+    step: str = "fixed"
+    mu: float = 0.5
+    k: float = 0.005
+    start: float | str | Percentile = 0.0
+    scaling: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("eta_w", "eta_theta", "sigma", "beta", "k"):
+            _checks.real(name, getattr(self, name), 0.0)
+        _checks.real("mu", self.mu, 0.0, 2.0, open_low=True)
+        _checks.real("target", self.target, 0.0, open_low=True)
+        _checks.integer("batch", self.batch, 1)
+        _checks.integer("period", self.period, 1)
+        _checks.one_of("step", self.step, ("fixed", "normalised"))
+        if self.search is not None:
+            _checks.one_of("search", self.search, ("global", "per_neuron"))
+        if self.scaling is not None:
+            _checks.one_of("scaling", self.scaling, ("centred", "standardised"))
+        if isinstance(self.start, str):
+            _checks.one_of("start", self.start, ("prelearned",))
+        elif not isinstance(self.start, Percentile):
+            _checks.real("start", self.start, -np.inf)
+        if not self.thresholds and (self.local or self.search or self.start != 0.0):
+            raise ValueError("thresholds=False leaves nothing to local, search or start: leave them at their defaults")
+        if self.thresholds and self.scaling:
+            raise ValueError("scaling needs thresholds=False, for thresholds are those of V itself")
+
+    def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> State:
+        """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
+        if self.start == "prelearned":
+            raise ValueError('start="prelearned" needs a value: call `prelearn`, or let `train` do so')
+        n_neurons = V.shape[1]
+        theta, theta_g = np.zeros(n_neurons, np.float32), 0.0
+        if isinstance(self.start, Percentile):
+            theta = np.percentile(V, self.start.q, axis=0).astype(np.float32)
+        elif not isinstance(self.start, str):
+            theta_g = float(self.start)
+            theta = np.full(n_neurons, theta_g, np.float32)
+        nets = networks(2 if self.search else 1, n_classes, n_neurons, theta)
+        state = State(nets, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source)
+        return self._propose(state, 0) if self.search else state
+
+    def update(self, state: State, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[State, Info]:
+        """Learn from episodes in order; return the new state and what happened. `state` is left as it was."""
+        V = standardise(V, state.shift, state.scale)
+        state = state._replace(nets=state.nets.copy())
+        uniforms = state.source.uniforms("choice", state.episode, len(V))[:, :1]
+        out = outcome(len(state.nets.W), len(V))
+        proposals: list[Proposal] = []
+        stride = self.batch * self.period if self.search else max(1, len(V))
+        first = 0
+        while first < len(V):
+            last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
+            part = out.part(first, last)
+            filled = state.episode % self.batch
+            learn(self._step(state), state.nets, V[first:last], labels[first:last], uniforms[first:last], filled, part)
+            state = state._replace(episode=state.episode + last - first)
+            self._check(state, part)
+            if self.search and state.episode % stride == 0:
+                state, proposal = self._decide(state)
+                proposals.append(proposal)
+            first = last
+        state = self._check_silence(state, out.norm2[0])
+        return state, Info(out.cost[0], out.correct[0].astype(np.float32), proposals)
+
+    def readout(self, state: State) -> Readout:
+        """Return what was learned so far: the current network, not the proposed one."""
+        W, theta = state.nets.W[0].copy(), state.nets.theta[0].copy()
+        return Readout(W, theta, self.thresholds, state.shift, state.scale)
+
+    def _step(self, state: State) -> Step:
+        normalised = self.step == "normalised"
+        rate_w, rate_theta = (self.mu, state.kappa) if normalised else (self.eta_w, self.eta_theta)
+        return Step(
+            self.thresholds,
+            self.local,
+            normalised,
+            np.float32(rate_w),
+            np.float32(rate_theta),
+            self.batch,
+            np.float32(self.target),
+            1.0 / self.period,
+        )
+
+    def _kappa(self, V: NDArray[np.float32], theta: NDArray[np.float32]) -> float:
+        """Return k S2^2 / R^2: the exchange rate between thresholds and weights."""
+        if self.step == "fixed" or not self.local:
+            return 0.0
+        x = np.maximum(V - theta, np.float32(0)).astype(np.float64)
+        S2 = float((x**2).sum(axis=1).mean())
+        return self.k * S2**2 / self.target**2
+
+    def _scaling(self, V: NDArray[np.float32]) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
+        if self.scaling is None:
+            return None, None
+        shift = V.mean(axis=0, dtype=np.float64).astype(np.float32)
+        if self.scaling == "centred":
+            return shift, None
+        sd = V.std(axis=0, dtype=np.float64)
+        return shift, np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0).astype(np.float32)
+
+    def _propose(self, state: State, number: int) -> State:
+        rng = state.source.generator("proposal", number)
+        delta = metropolis.perturbation(rng, self.sigma, state.nets.theta.shape[1], self.search == "per_neuron")
+        metropolis.propose(state.nets, 0, delta)
+        return state._replace(proposed=state.theta_g + float(delta.mean(dtype=np.float64)))
+
+    def _decide(self, state: State) -> tuple[State, Proposal]:
+        number = state.episode // (self.batch * self.period)
+        cost, proposed_cost = (float(e) for e in state.nets.running)
+        uniform = state.source.generator("acceptance", number).random()
+        accepted = metropolis.accept(cost, proposed_cost, self.beta, uniform)
+        record = Proposal(state.theta_g, state.proposed, cost, proposed_cost, accepted)
+        if accepted:
+            metropolis.keep_proposed(state.nets, 0)
+            state = state._replace(theta_g=state.proposed)
+        return self._propose(state, number), record
+
+    def _check(self, state: State, part: Outcome) -> None:
+        """Raise `Diverged` if no network is left whose costs are finite."""
+        alive = np.isfinite(part.cost).all(axis=1) & (state.nets.running != np.inf)
+        if alive.any():
+            return
+        bad = int(np.argmin(np.isfinite(part.cost[0])))
+        norm2 = float(part.norm2[0][max(0, bad - 1)])
+        episode = state.episode - part.cost.shape[1] + bad
+        raise Diverged(state.source.name, episode, self._remedy(norm2))
+
+    def _check_silence(self, state: State, norm2: NDArray[np.float32]) -> State:
+        """Raise `Diverged` if all thresholds have risen above all states, which no gradient can mend."""
+        active = np.flatnonzero(norm2)
+        silent = len(norm2) - 1 - int(active[-1]) if len(active) else state.silent + len(norm2)
+        if silent >= SILENCE and not self.search:
+            message = f"no neuron was active in the last {silent} episodes, for thresholds lie above all states; "
+            raise Diverged(
+                state.source.name, state.episode, message + "use smaller eta_w and eta_theta, or start lower"
+            )
+        return state._replace(silent=silent)
+
+    def _remedy(self, norm2: float) -> str:
+        if self.step == "normalised":
+            return f"mu = {self.mu:g} is too large here (|x|^2 = {norm2:.3g}); use a smaller mu or k"
+        advice = f"use eta_w below {2 / norm2:.2g}" if norm2 > 0 else "use a smaller eta_w"
+        if self.thresholds:
+            advice += ", or start from higher thresholds, which make |x| smaller"
+        return f"eta_w |x|^2 = {self.eta_w * norm2:.3g}, and steps are stable below 2; {advice}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientWeights(Learner):
+    """GD_W: gradient descent on the weights of a plain readout of V. Parameters as in `Learner`."""
+
+    batch: int = 100
+    thresholds: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientThresholds(Learner):
+    """GD_theta: gradient descent on weights and on a threshold per neuron. Parameters as in `Learner`."""
+
+    local: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metropolis(Learner):
+    """Gradient descent on the weights, Metropolis search for one threshold of all. Parameters as in `Learner`."""
+
+    search: str | None = "global"
+    start: float | str | Percentile = "prelearned"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composed(Learner):
+    """Both: theta_g by Metropolis and theta_i by gradient descent. Parameters as in `Learner`."""
+
+    local: bool = True
+    search: str | None = "global"
+    start: float | str | Percentile = "prelearned"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normalised(Learner):
+    """Our own: normalised steps, thresholds from a percentile and then by gradient. Parameters as in `Learner`."""
+
+    local: bool = True
+    step: str = "normalised"
+    start: float | str | Percentile = Percentile(85.0)

@@ -1,0 +1,41 @@
+"""Metropolis search for a threshold: two networks learn at two values, and one of them is kept.
+
+    theta_g' = theta_g + sigma_M N(0, 1);    keep theta_g' with probability min{1, exp(-beta (e' - e))}
+
+e and e' are the running averages of the costs; a cost that is not finite counts as infinite. The first of a pair of
+networks is the current one, the second the proposed one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon.learning.gradient import Networks
+
+
+def accept(cost: float, proposed_cost: float, beta: float, uniform: float) -> bool:
+    """Decide, with one uniform number in [0, 1), whether to keep the proposal. One that diverged never is."""
+    if not np.isfinite(proposed_cost):
+        return False
+    if not np.isfinite(cost):
+        return True
+    return bool(uniform < np.exp(min(0.0, -beta * (proposed_cost - cost))))
+
+
+def perturbation(rng: np.random.Generator, sigma: float, n_neurons: int, per_neuron: bool) -> NDArray[np.float32]:
+    """Return what is added to the thresholds: one number for all neurons, or one for each."""
+    drawn = rng.standard_normal(n_neurons if per_neuron else 1)
+    return np.broadcast_to(sigma * drawn, n_neurons).astype(np.float32)
+
+
+def propose(nets: Networks, pair: int, delta: NDArray[np.float32]) -> None:
+    """Make the second network of a pair a copy of the first with thresholds shifted by `delta`; start both averages."""
+    current, proposed = 2 * pair, 2 * pair + 1
+    nets.W[proposed] = nets.W[current]
+    nets.theta[proposed] = nets.theta[current] + delta
+    nets.running[current] = nets.running[proposed] = np.nan
+
+
+def keep_proposed(nets: Networks, pair: int) -> None:
+    """Make the second network of a pair the current one."""
+    for part in (nets.W, nets.theta, nets.running):
+        part[2 * pair] = part[2 * pair + 1]

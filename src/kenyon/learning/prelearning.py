@@ -1,0 +1,166 @@
+"""Prelearning: a search for the global threshold to start from.
+
+The steps of Metropolis, but the weights (and local thresholds) are forgotten after every one of them, from several
+starting values over the range of V. So a walk settles where a network learns fastest from nothing. The walk with the
+lowest average cost wins, and where it ended is the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import _checks, _seeding
+from kenyon.learning import metropolis
+from kenyon.learning.gradient import Networks, learn, networks, outcome
+from kenyon.learning.learners import Learner
+from kenyon.learning.protocol import Diverged, Source
+from kenyon.reservoir import Batch, Reservoir
+from kenyon.tasks import Task
+
+STARTS = 10
+STEPS = 10_000
+
+
+class Prelearned(NamedTuple):
+    """What prelearning tried, at what cost, and what it chose."""
+
+    theta_g: float  # the choice: where the winning walk ended
+    starts: NDArray[np.float64]  # (n_starts,): where the walks began
+    ends: NDArray[np.float64]  # (n_starts,): where they ended
+    costs: NDArray[np.float64]  # (n_starts,): their average costs, infinite where a network diverged for good
+    n_episodes: int
+
+
+def prelearn(
+    learner: Learner, reservoir: Reservoir, task: Task, *, seed: int = 0, steps: int = STEPS, threads: int = 1
+) -> Prelearned:
+    """Find a start for the global threshold of `learner`, on episodes of its own.
+
+    Parameters
+    ----------
+    learner
+        A learner with a search; its own `start` does not matter.
+    reservoir, task
+        What it will learn.
+    seed
+        Decides the episodes and the walks.
+    steps
+        Batches that each walk takes, a decision every `learner.period` of them.
+    threads
+        Number of threads that simulate.
+
+    Examples
+    --------
+    >>> found = prelearn(Composed(), reservoir, task)  # doctest: +SKIP
+    >>> learner = Composed(start=found.theta_g)  # doctest: +SKIP
+    """
+    return prelearn_all({"prelearn": learner}, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
+
+
+def prelearn_all(
+    learners: Mapping[str, Learner],
+    reservoir: Reservoir,
+    task: Task,
+    *,
+    seed: int,
+    steps: int = STEPS,
+    threads: int = 1,
+    advance: Callable[[int], None] = lambda n: None,
+) -> dict[str, Prelearned]:
+    """Prelearn several learners from one stream of episodes; `advance` is told how many were done."""
+    for name, learner in learners.items():
+        if learner.search is None or not learner.thresholds:
+            raise ValueError(f"{name} has no search, and so nothing to prelearn; give its start as a number")
+        steps = _checks.integer("steps", steps, learner.period)
+    n_episodes = episodes_needed(learners, steps)
+    walks: dict[str, _Walks] = {}
+    for batch in reservoir.stream(
+        task, n_episodes, _seeding.derive(seed, "prelearning"), batch_size=1000, threads=threads
+    ):
+        for name, learner in learners.items():
+            if name not in walks:
+                walks[name] = _Walks(learner, batch.states, task.n_classes, steps, Source(seed, f"{name}/prelearn"))
+            walks[name].take(batch)
+        advance(len(batch.items))
+    return {name: walk.result() for name, walk in walks.items()}
+
+
+def episodes_needed(learners: Mapping[str, Learner], steps: int = STEPS) -> int:
+    """Return how many episodes it takes to prelearn these together."""
+    return steps * max((learner.batch for learner in learners.values()), default=0)
+
+
+def start_from(learner: Learner, found: Prelearned) -> Learner:
+    """Return the learner with the start that was found."""
+    return replace(learner, start=found.theta_g)
+
+
+class _Walks:
+    """Walks from several starts, a pair of networks each, all learning from the same episodes."""
+
+    def __init__(self, learner: Learner, V: NDArray[np.float32], n_classes: int, steps: int, source: Source) -> None:
+        self.learner, self.source = replace(learner, start=0.0), source
+        self.starts = np.quantile(V.astype(np.float64), np.linspace(0.0, 0.95, STARTS))
+        self.theta_g, self.proposed = self.starts.copy(), self.starts.copy()
+        self.costs: list[NDArray[np.float64]] = []
+        self.n_left = steps * learner.batch
+        self.episode = 0
+        self.state = self.learner.begin(V, n_classes, source)
+        self.nets: Networks = networks(2 * STARTS, n_classes, V.shape[1], np.zeros(V.shape[1], np.float32))
+        self._begin_step()
+
+    def take(self, batch: Batch) -> None:
+        """Learn from a batch, as far as this learner's steps go."""
+        stride = self.learner.batch * self.learner.period
+        n, first = min(len(batch.items), self.n_left), 0
+        self.n_left -= n
+        while first < n:
+            last = min(n, first + stride - self.episode % stride)
+            V, labels = batch.states[first:last], batch.labels[first:last]
+            room, filled = outcome(len(self.nets.W), last - first), self.episode % self.learner.batch
+            learn(self.learner._step(self.state), self.nets, V, labels, np.empty((last - first, 0)), filled, room)
+            self.episode += last - first
+            if self.episode % stride == 0:
+                self._decide()
+            first = last
+
+    def result(self) -> Prelearned:
+        """Return the winner and the record."""
+        costs = np.mean(self.costs, axis=0)
+        if not np.isfinite(costs).any():
+            raise Diverged(self.source.name, self.episode, "no start of prelearning is stable; use a smaller eta_w")
+        return Prelearned(float(self.theta_g[np.argmin(costs)]), self.starts, self.theta_g, costs, self.episode)
+
+    def _begin_step(self) -> None:
+        """Forget all weights and local thresholds, and propose."""
+        number, learner = len(self.costs), self.learner
+        rng = self.source.generator("proposal", number)
+        self.nets.W[:] = 0
+        for i in range(STARTS):
+            delta = metropolis.perturbation(
+                rng, learner.sigma, self.nets.theta.shape[1], learner.search == "per_neuron"
+            )
+            self.nets.theta[2 * i] = self.theta_g[i]
+            metropolis.propose(self.nets, i, delta)
+            self.proposed[i] = self.theta_g[i] + float(delta.mean(dtype=np.float64))
+
+    def _decide(self) -> None:
+        rng = self.source.generator("acceptance", len(self.costs))
+        costs = np.empty(STARTS)
+        for i in range(STARTS):
+            cost, proposed_cost = self.nets.running[2 * i], self.nets.running[2 * i + 1]
+            if metropolis.accept(cost, proposed_cost, self.learner.beta, rng.random()):
+                self.theta_g[i], cost = self.proposed[i], proposed_cost
+            costs[i] = cost
+        self.costs.append(costs)
+        self._begin_step()
+
+
+def prelearned(learners: Mapping[str, object]) -> dict[str, Learner]:
+    """Return those learners that start from a prelearned threshold."""
+    return {name: one for name, one in learners.items() if isinstance(one, Learner) and one.start == "prelearned"}

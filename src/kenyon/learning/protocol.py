@@ -1,0 +1,69 @@
+"""What every learner is to `train`: a configuration that begins a state, and updates it from states and labels."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import _seeding
+from kenyon._noise import random_words
+from kenyon.readout import Readout
+
+
+class Source(NamedTuple):
+    """Where a learner's random numbers come from: its own name under the run's seed, so that none disturbs another."""
+
+    seed: int
+    name: str
+
+    def uniforms(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
+        """Return two uniform numbers in [0, 1) for each of the episodes `first`, `first + 1`, ...; shape (n, 2)."""
+        number = np.arange(first, first + n, dtype=np.uint64)
+        counters = np.stack([number & np.uint64(0xFFFFFFFF), number >> np.uint64(32)], axis=1).astype(np.uint32)
+        words = np.empty_like(counters)
+        random_words(_seeding.key(self.seed, "learner", self.name, purpose), counters, words)
+        return words.astype(np.float64) * 2.0**-32
+
+    def generator(self, purpose: str, number: int) -> np.random.Generator:
+        """Return a generator for the `number`-th event of a kind."""
+        low, high = _seeding.key(self.seed, "learner", self.name, purpose)
+        return np.random.Generator(np.random.Philox(key=[low, high], counter=[0, 0, 0, number]))
+
+
+class Proposal(NamedTuple):
+    """One Metropolis step: what was current and proposed, at what running costs, and what was kept."""
+
+    theta_g: float
+    proposed: float
+    cost: float
+    proposed_cost: float
+    accepted: bool
+
+
+class Info(NamedTuple):
+    """What happened in an update: logged, never used to go on."""
+
+    cost: NDArray[np.float32]  # (n_episodes,): E before the episode's own update
+    correct: NDArray[np.float32]  # (n_episodes,): 1 where the choice was right; NaN for learners that do not choose
+    proposals: list[Proposal]
+
+
+class Learns(Protocol):
+    """A learner."""
+
+    def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> Any:
+        """Return the first state; `V` holds the calibration episodes, shape (n, n_neurons)."""
+
+    def update(self, state: Any, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[Any, Info]:
+        """Learn from episodes in order; return the new state and what happened. `state` is left as it was."""
+
+    def readout(self, state: Any) -> Readout:
+        """Return what was learned so far."""
+
+
+class Diverged(ArithmeticError):
+    """A learner whose cost is no longer finite."""
+
+    def __init__(self, name: str, episode: int, message: str) -> None:
+        super().__init__(f"{name} diverged by episode {episode}: {message}")
+        self.name, self.episode, self.message = name, episode, message

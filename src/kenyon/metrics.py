@@ -1,0 +1,65 @@
+"""Measures of what was learned: accuracy, coding level, specificity, speed."""
+
+from math import factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kenyon import _checks
+from kenyon.readout import draw_choices, softmax
+
+
+def accuracies(y: NDArray[np.floating], labels: NDArray[np.intp], uniforms: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return the accuracy of choices drawn from softmax(y), their expected accuracy, and that of argmax(y)."""
+    p = softmax(y)
+    sampled = draw_choices(p, uniforms) == labels
+    expected = p[np.arange(len(labels)), labels]
+    return float(sampled.mean()), float(expected.mean()), float((y.argmax(axis=1) == labels).mean())
+
+
+def coding_level(x: NDArray[np.floating]) -> float:
+    """Return the share of active neurons, x > 0, over neurons and episodes."""
+    return float((x > 0).mean())
+
+
+def class_sums(values: NDArray[Any], labels: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
+    """Sum values of shape (n_episodes, n_neurons) over the episodes of each class; shape (n_neurons, n_classes)."""
+    members = labels[:, None] == np.arange(n_classes)
+    return np.asarray(values.T.astype(np.float64) @ members)
+
+
+def specificity(
+    amounts: ArrayLike, n_episodes: int, *, relative: bool = False, mean: bool = False
+) -> NDArray[np.float64]:
+    """Return how far each neuron tells classes apart.
+
+    spec_ijk = |N_ij - N_ik| / N;  Sp_i = 1/(n_classes - 1)! sum_{j<k} spec_ijk
+
+    Parameters
+    ----------
+    amounts
+        N_ij, shape (n_neurons, n_classes): episodes of class j in which neuron i was active; or its summed activity.
+    n_episodes
+        N, the number of episodes.
+    relative
+        Divide by N_ij + N_ik instead of N; 0 where a neuron was silent for both.
+    mean
+        Take the mean over pairs of classes instead of the sum over (n_classes - 1)!.
+    """
+    amounts = _checks.numbers("amounts", amounts, "(n_neurons, n_classes)", 2).astype(np.float64)
+    n_episodes = _checks.integer("n_episodes", n_episodes, 1)
+    n_classes = _checks.integer("the width of amounts, n_classes,", amounts.shape[1], 2)
+    j, k = np.triu_indices(n_classes, 1)
+    difference, total = np.abs(amounts[:, j] - amounts[:, k]), amounts[:, j] + amounts[:, k]
+    if relative:
+        pairs = np.divide(difference, total, out=np.zeros_like(total), where=total > 0)
+    else:
+        pairs = difference / n_episodes
+    return np.asarray(pairs.mean(axis=1) if mean else pairs.sum(axis=1) / factorial(n_classes - 1))
+
+
+def episodes_to_reach(episode: ArrayLike, accuracy: ArrayLike, level: float) -> float:
+    """Return the first of `episode` at which a curve of `accuracy` is at least `level`; NaN if it never is."""
+    reached = np.flatnonzero(np.asarray(accuracy) >= level)
+    return float(np.asarray(episode)[reached[0]]) if len(reached) else float("nan")

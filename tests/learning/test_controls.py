@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+import kenyon as kn
+from tests.learning.test_updates import episodes
+
+
+def learned(learner, V, labels, n_classes, cut=97):
+    state = learner.begin(V, n_classes, kn.Source(0, "t"))
+    for first in range(0, len(V), cut):
+        state, info = learner.update(state, V[first : first + cut], labels[first : first + cut])
+    return learner.readout(state), info
+
+
+def test_ridge_solves_the_normal_equations():
+    V, labels = episodes(np.random.default_rng(0), 400, 30, 3)
+    X, Y = V.astype(np.float64), 10.0 * (labels[:, None] == np.arange(3))
+    readout, info = learned(kn.Ridge(penalty=1e-3), V, labels, 3)
+    lam = 1e-3 * (X**2).sum()
+    expected = np.linalg.solve(X.T @ X + lam * np.eye(30), X.T @ Y).T
+    np.testing.assert_allclose(readout.W, expected, rtol=1e-4, atol=1e-5)
+    assert np.isnan(info.correct).all()
+
+
+def test_recursive_least_squares_is_ridge_kept_up_to_date():
+    V, labels = episodes(np.random.default_rng(0), 400, 30, 3)
+    X, Y = V.astype(np.float64), 10.0 * (labels[:, None] == np.arange(3))
+    readout, info = learned(kn.RecursiveLeastSquares(penalty=0.1), V, labels, 3)
+    lam = 0.1 * (X**2).sum(axis=1).mean()
+    expected = np.linalg.solve(X.T @ X + lam * np.eye(30), X.T @ Y).T
+    np.testing.assert_allclose(readout.W, expected, rtol=1e-3, atol=1e-4)
+    assert np.isfinite(info.cost).all()
+    assert set(info.correct) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: kn.Ridge(penalty=-1), "penalty"),
+        (lambda: kn.RecursiveLeastSquares(penalty=0), "penalty"),
+        (lambda: kn.Composed(batch=0), "batch"),
+        (lambda: kn.Composed(eta_w=-1), "eta_w"),
+        (lambda: kn.Composed(eta_w=np.nan), "eta_w"),
+        (lambda: kn.Composed(search="local"), "search must be one of 'global', 'per_neuron'"),
+        (lambda: kn.Composed(start="high"), "start must be one of 'prelearned'"),
+        (lambda: kn.Composed(start=np.inf), "start"),
+        (lambda: kn.Normalised(mu=2.5), r"mu must be a number in \(0, 2\]"),
+        (lambda: kn.Normalised(start=kn.Percentile(101)), "q must be a number"),
+        (lambda: kn.GradientWeights(local=True), "thresholds=False"),
+        (lambda: kn.GradientThresholds(scaling="centred"), "scaling needs thresholds=False"),
+        (lambda: kn.Learner(target=0), "target"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,139 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+import kenyon as kn
+from kenyon.learning.metropolis import accept
+from tests.learning.test_updates import episodes
+
+
+@pytest.mark.parametrize("difference", [-1.0, 0.0, 0.05, 0.2, 0.5, 1.0])
+def test_acceptance_frequency_is_that_of_metropolis(difference):
+    rng = np.random.default_rng(0)
+    n, beta = 20_000, 4.0
+    rate = np.mean([accept(3.0, 3.0 + difference, beta, u) for u in rng.random(n)])
+    expected = min(1.0, np.exp(-beta * difference))
+    assert abs(rate - expected) <= 4.5 * np.sqrt(expected * (1 - expected) / n)
+
+
+def test_costs_that_are_not_finite():
+    for bad in (np.inf, np.nan):
+        assert not accept(1.0, bad, 4.0, 0.0)  # a diverged proposal is never kept
+        assert accept(bad, 1e30, 4.0, 0.999999)  # one that rescues always is
+        assert not accept(bad, bad, 4.0, 0.0)
+
+
+def test_acceptance_frequency_of_the_learner_itself():
+    """Constructed costs: nothing is learned and nothing is active, so both networks cost the same and all is kept."""
+    learner = kn.Metropolis(start=100.0, period=1, eta_w=0.0)
+    V, labels = episodes(np.random.default_rng(0), 300, 5, 2)
+    _, info = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    assert all(one.accepted and one.cost == one.proposed_cost == 100.0 for one in info.proposals)
+    steps = np.diff([one.theta_g for one in info.proposals])
+    assert abs(steps.mean()) < 4.5 * 0.05 / np.sqrt(len(steps))
+    assert steps.std() == pytest.approx(0.05, rel=0.2)
+
+
+def test_running_costs_are_averages_of_batch_costs_from_the_first_on():
+    rng = np.random.default_rng(1)
+    V, labels = episodes(rng, 40, 9, 2)
+    learner = kn.Metropolis(start=0.2, batch=4, period=10, eta_w=0.01)
+    _, info = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    batches = info.cost.astype(float).reshape(10, 4).mean(axis=1)
+    e = batches[0]
+    for cost in batches[1:]:
+        e = 0.9 * e + 0.1 * cost
+    assert info.proposals[0].cost == pytest.approx(e, rel=1e-5)
+    assert info.proposals[0].proposed_cost != info.proposals[0].cost
+
+
+def run(learner, V, labels, name="t"):
+    state, _ = learner.update(learner.begin(V, 2, kn.Source(0, name)), V, labels)
+    return state.nets.W[0], state.nets.theta[0]
+
+
+def equal(a, b):
+    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def test_the_learners_reduce_to_each_other():
+    V, labels = episodes(np.random.default_rng(3), 350, 40, 2)
+    fixed = {"eta_w": 2e-3, "eta_theta": 5e-4, "period": 20}
+    weights = run(kn.GradientWeights(batch=1, eta_w=2e-3), V, labels)
+    thresholds = run(kn.GradientThresholds(**fixed), V, labels)
+    still = {"sigma": 0.0, "start": 0.0}
+    assert equal(run(kn.Metropolis(**fixed, **still), V, labels), weights)  # V >= 0, theta = 0: x = V
+    assert equal(run(kn.Composed(**fixed, **still), V, labels), thresholds)
+    no_local = {**fixed, "eta_theta": 0.0}
+    assert equal(run(kn.GradientThresholds(**no_local), V, labels), weights)
+    a, b = kn.Composed(**no_local, start=0.3), kn.Metropolis(**no_local, start=0.3)
+    assert equal(run(a, V, labels), run(b, V, labels))
+    k0 = kn.Normalised(k=0.0, start=0.1)
+    assert equal(run(k0, V, labels), run(kn.Learner(step="normalised", start=0.1), V, labels))
+    assert not equal(thresholds, weights)
+
+
+def test_per_neuron_search_perturbs_each_threshold_on_its_own():
+    V, _ = episodes(np.random.default_rng(0), 200, 400, 2)
+    learner = kn.Metropolis(search="per_neuron", start=0.5, period=100, eta_w=0.0)
+    state = learner.begin(V, 2, kn.Source(0, "t"))
+    moved = state.nets.theta[1] - state.nets.theta[0]
+    assert moved.std() == pytest.approx(0.05, rel=0.15)
+    shared = dataclasses.replace(learner, search="global").begin(V, 2, kn.Source(0, "t"))
+    assert len(np.unique(shared.nets.theta[1] - shared.nets.theta[0])) == 1
+
+
+def loud(n=300, size=3.0):
+    """Return states at which eta_w = 0.0018 is far from stable: |x|^2 is above 300 size^2."""
+    rng = np.random.default_rng(0)
+    return (size + rng.random((n, 300))).astype(np.float32), rng.integers(2, size=n)
+
+
+@pytest.mark.parametrize("learner", [kn.GradientWeights(batch=1), kn.Learner(), kn.Learner(batch=10)])
+def test_divergence_is_named_with_its_cause_and_remedy(learner):
+    V, labels = loud()
+    with pytest.raises(kn.Diverged, match=r"t diverged by episode \d+: eta_w \|x\|\^2 = .*use eta_w below ") as caught:
+        learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    assert 0 < caught.value.episode < 300
+    factor = float(str(caught.value).split("eta_w |x|^2 = ")[1].split(",")[0])
+    assert 0.0018 * 300 * 9 < factor < 0.0018 * 300 * 16
+    limit = float(str(caught.value).split("use eta_w below ")[1].split(",")[0])
+    calm = dataclasses.replace(learner, eta_w=limit / 2)
+    calm.update(calm.begin(V, 2, kn.Source(0, "t")), V, labels)
+
+
+def test_thresholds_that_fled_above_all_states_are_named():
+    V, labels = loud(1300)
+    learner = kn.GradientThresholds()
+    with pytest.raises(kn.Diverged, match="no neuron was active in the last 1.* episodes.*start lower"):
+        learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V[:700], labels[:700])  # counts on
+    with pytest.raises(kn.Diverged, match="no neuron was active"):
+        learner.update(state, V[700:], labels[700:])
+
+
+def test_a_pair_that_diverged_is_named_and_a_proposal_that_diverges_is_not_kept():
+    V, labels = loud()
+    learner = kn.Metropolis(start=0.0)
+    with pytest.raises(kn.Diverged):
+        learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    calm = kn.Metropolis(start=3.9, period=100)
+    state = calm.begin(V, 2, kn.Source(0, "t"))
+    state.nets.theta[1] = 0.0  # a proposal far below
+    new, info = calm.update(state, V[:100], labels[:100])
+    assert not info.proposals[0].accepted
+    assert info.proposals[0].proposed_cost == np.inf
+    assert np.isfinite(new.nets.W).all()
+
+
+def test_a_proposal_that_rescues_a_diverged_network_is_kept():
+    V, labels = loud()
+    learner = kn.Metropolis(start=0.0, period=100)
+    state = learner.begin(V, 2, kn.Source(0, "t"))
+    state.nets.theta[1] = 3.9
+    new, info = learner.update(state, V[:100], labels[:100])
+    assert info.proposals[0].accepted
+    assert info.proposals[0].cost == np.inf
+    assert np.isfinite(new.nets.W).all()
+    assert new.nets.theta[0].mean() == pytest.approx(3.9, abs=0.1)

@@ -1,0 +1,83 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kenyon as kn
+from tests.learning.test_updates import episodes
+
+
+@given(st.floats(0.001, 0.05), st.integers(2, 5), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_one_step_shrinks_the_error_by_one_minus_mu(mu, n_classes, seed):
+    rng = np.random.default_rng(seed)
+    V = (1.0 + rng.random((1, 40))).astype(np.float32)  # all well above their thresholds, so that none crosses
+    learner = kn.Normalised(mu=mu, start=0.2)
+    state = learner.begin(V, n_classes, kn.Source(0, "t"))
+    state.nets.W[:] = rng.normal(0, 0.1, state.nets.W.shape)
+    label = np.array([1])
+    wanted = 10.0 * (np.arange(n_classes) == 1)
+    before = wanted - learner.readout(state).outputs(V)[0]
+    new, _ = learner.update(state, V, label)
+    after = wanted - learner.readout(new).outputs(V)[0]
+    # exactly so in weights; thresholds share one step among classes, which is exact along the error
+    shrunk = (before @ after) / (before @ before)
+    weights_only = dataclasses.replace(learner, k=0.0)
+    start = weights_only.begin(V, n_classes, kn.Source(0, "t"))
+    start.nets.W[:] = state.nets.W
+    exact = wanted - weights_only.readout(weights_only.update(start, V, label)[0]).outputs(V)[0]
+    np.testing.assert_allclose(exact, (1 - mu) * before, rtol=1e-3, atol=1e-4)
+    assert shrunk >= 1 - mu - 2 * mu**2 - 1e-4
+    assert shrunk <= 1.0
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.5, 1.0, 1.5, 1.9])
+def test_stable_over_the_range_of_mu(mu):
+    task = kn.StaticTask(kn.load_odours(), 20, seed=1)
+    reservoir = kn.Reservoir(200, seed=1)
+    result = kn.train({"n": kn.Normalised(mu=mu)}, reservoir, task, 6000, seed=1, n_bins=6)
+    assert np.isfinite(result.theta).all()
+    assert float(result.expected_accuracy[0]) > 0.9
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_scale_of_the_states_changes_no_decision(factor):
+    V, labels = episodes(np.random.default_rng(0), 3000, 50, 2)
+    learner = kn.Normalised()
+    scaled = (V * np.float32(factor)).astype(np.float32)
+    _, a = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    _, b = learner.update(learner.begin(scaled, 2, kn.Source(0, "t")), scaled, labels)
+    np.testing.assert_array_equal(a.correct, b.correct)
+
+
+@pytest.mark.parametrize("target", [1.0, 1000.0])
+def test_scale_of_the_target_changes_no_argmax(target):
+    V, labels = episodes(np.random.default_rng(0), 3000, 50, 3)
+    a, b = kn.Normalised(), kn.Normalised(target=target)
+    first, _ = a.update(a.begin(V, 3, kn.Source(0, "t")), V, labels)
+    second, _ = b.update(b.begin(V, 3, kn.Source(0, "t")), V, labels)
+    test, _ = episodes(np.random.default_rng(1), 1000, 50, 3)
+    y, z = a.readout(first).outputs(test), b.readout(second).outputs(test)
+    np.testing.assert_allclose(z * (10.0 / target), y, rtol=0.02, atol=0.02)
+    assert (y.argmax(axis=1) == z.argmax(axis=1)).mean() > 0.995
+
+
+def test_percentile_start_and_kappa_are_those_of_the_calibration():
+    V, _ = episodes(np.random.default_rng(0), 500, 30, 2)
+    learner = kn.Normalised()
+    state = learner.begin(V, 2, kn.Source(0, "t"))
+    np.testing.assert_allclose(state.nets.theta[0], np.percentile(V, 85, axis=0), rtol=1e-6)
+    x = np.maximum(0, V - np.percentile(V, 85, axis=0))
+    S2 = (x**2).sum(axis=1).mean()
+    assert state.kappa == pytest.approx(0.005 * S2**2 / 100, rel=1e-5)
+
+
+def test_an_episode_in_which_nothing_is_active_changes_nothing():
+    V, labels = episodes(np.random.default_rng(0), 50, 30, 2)
+    learner = kn.Normalised(start=100.0)
+    state = learner.begin(V, 2, kn.Source(0, "t"))
+    new, info = learner.update(state, V, labels)
+    np.testing.assert_array_equal(new.nets.W, 0)
+    assert (info.cost == 100.0).all()

@@ -1,0 +1,164 @@
+import json
+
+import numpy as np
+import pytest
+
+import kenyon as kn
+
+ODOURS = kn.load_odours()
+TASK = kn.StaticTask(ODOURS, 20, seed=1, steps=20)
+RESERVOIR = kn.Reservoir(150, seed=1, leak_rate=0.06)
+FIVE = {
+    "gd_w": kn.GradientWeights(batch=10, eta_w=5e-4),
+    "gd_theta": kn.GradientThresholds(),
+    "metropolis": kn.Metropolis(start=0.3),
+    "composed": kn.Composed(start=0.3),
+    "normalised": kn.Normalised(),
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return kn.train(FIVE, RESERVOIR, TASK, 6000, seed=2, n_bins=12, n_test=1500, threads=2)
+
+
+def same(a, b):
+    return all(np.array_equal(a[name], b[name], equal_nan=True) for name in a.data_vars)
+
+
+def test_result_is_a_labelled_dataset(result):
+    assert dict(result.sizes) == {"learner": 5, "episode": 12, "neuron": 150}
+    assert result.episode[-1] == 6000
+    for name in ("accuracy", "expected_accuracy", "argmax_accuracy", "coding_level"):
+        assert ((result[name] >= 0) & (result[name] <= 1)).all()
+    assert result.training_accuracy.notnull().all()
+    assert (result.theta.sel(learner="gd_w") == 0).all()
+    assert float(result.theta_mean.sel(learner="composed")) == pytest.approx(float(result.theta[3].mean()))
+    assert (result.diverged_at == -1).all()
+    assert result.acceptance.notnull().values.tolist() == [False, False, True, True, False]
+    config = json.loads(result.attrs["config"])
+    assert config["learners"]["composed"]["kind"] == "Composed"
+    assert json.loads(result.attrs["provenance"])["kenyon"] == kn.__version__
+
+
+def test_learning_takes_place(result):
+    late = result.training_accuracy.isel(episode=-1)
+    assert float(late.sel(learner="normalised")) > 0.9
+    assert float(late.sel(learner="composed")) > float(result.training_accuracy[3, 0])
+    sampled, expected = result.accuracy, result.expected_accuracy
+    assert (abs(sampled - expected) < 4.5 * 0.5 / np.sqrt(1500)).all()
+
+
+@pytest.mark.parametrize("names", [["composed"], ["normalised", "gd_w"], list(FIVE)[::-1]])
+def test_company_order_and_threads_change_no_bit(result, names):
+    other = kn.train({name: FIVE[name] for name in names}, RESERVOIR, TASK, 6000, seed=2, n_bins=12, n_test=1500)
+    assert same(other, result.sel(learner=names))
+
+
+def test_bins_share_out_the_episodes():
+    result = kn.train({"n": kn.Normalised()}, RESERVOIR, TASK, 7, n_test=10)
+    assert result.episode.values.tolist() == [1, 2, 3, 4, 5, 6, 7]  # no more bins than episodes
+    assert set(np.unique(result.training_accuracy)) <= {0.0, 1.0}
+    coarse = kn.train({"n": kn.Normalised()}, RESERVOIR, TASK, 7, n_bins=2, n_test=10)
+    np.testing.assert_allclose(
+        coarse.training_accuracy[0],
+        [part.mean() for part in np.split(result.training_accuracy[0].values, [int(coarse.episode[0])])],
+    )
+
+
+def test_seeds_and_names_change_the_numbers(result):
+    other = kn.train({"composed": FIVE["composed"]}, RESERVOIR, TASK, 6000, seed=3, n_bins=12, n_test=1500)
+    assert not same(other, result.sel(learner=["composed"]))
+
+
+def test_prelearning_is_the_default_start_and_is_recorded():
+    task = kn.StaticTask(ODOURS, 10, seed=1, steps=10)
+    learners = {"composed": kn.Composed(), "metropolis": kn.Metropolis(batch=2)}
+    result = kn.train(learners, RESERVOIR, task, 500, n_bins=5, n_test=100)
+    record = json.loads(result.attrs["prelearning"])
+    assert set(record) == set(learners)
+    assert record["composed"]["n_episodes"] == 10_000
+    assert record["metropolis"]["n_episodes"] == 20_000
+    for one in record.values():
+        best = int(np.argmin(one["costs"]))
+        assert one["theta_g"] == one["ends"][best]
+        assert len(one["starts"]) == len(one["costs"]) == 10
+    alone = kn.train({"composed": kn.Composed()}, RESERVOIR, task, 500, n_bins=5, n_test=100)
+    assert same(alone, result.sel(learner=["composed"]))
+
+
+def test_prelearning_finds_a_start_at_which_learning_is_fast():
+    found = kn.prelearn(kn.Metropolis(), RESERVOIR, TASK, seed=1)
+
+    def cost(theta):
+        learner = kn.Metropolis(start=theta, sigma=0.0)
+        V, labels, _ = next(RESERVOIR.stream(TASK, 1000, seed=77, batch_size=1000))
+        costs = []
+        for first in range(0, 1000, 100):
+            part = slice(first, first + 100)
+            _, info = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V[part], labels[part])
+            costs.append(info.cost.mean())
+        return np.mean(costs)
+
+    assert cost(found.theta_g) <= min(cost(theta) for theta in found.starts) + 1.0
+    assert found.costs.min() < found.costs.max()
+    np.testing.assert_array_equal(found.starts, np.sort(found.starts))
+    again = kn.prelearn(kn.Metropolis(), RESERVOIR, TASK, seed=1, threads=2)
+    assert again.theta_g == found.theta_g
+
+
+def test_divergence_is_raised_or_recorded_and_the_others_go_on():
+    wild = kn.GradientWeights(batch=1, eta_w=1.0)
+    with pytest.raises(kn.Diverged, match="wild diverged by episode"):
+        kn.train({"wild": wild}, RESERVOIR, TASK, 2000, n_bins=4)
+    learners = {"wild": wild, "normalised": kn.Normalised()}
+    result = kn.train(learners, RESERVOIR, TASK, 4000, n_bins=4, diverged="record")
+    assert 0 <= int(result.diverged_at.sel(learner="wild")) < 200
+    assert result.accuracy.isnull().values.tolist() == [True, False]
+    assert "use eta_w below" in json.loads(result.attrs["diverged"])["wild"]
+
+
+def test_controls_stand_beside_the_learners():
+    learners = {
+        "ridge": kn.Ridge(),
+        "rls": kn.RecursiveLeastSquares(),
+        "centred": kn.GradientWeights(batch=10, eta_w=5e-4, scaling="centred"),
+        "standardised": kn.GradientWeights(batch=10, eta_w=5e-4, scaling="standardised"),
+        "per neuron": kn.Metropolis(search="per_neuron", start=0.3),
+        "percentile": kn.GradientThresholds(start=kn.Percentile(85)),
+    }
+    result = kn.train(learners, RESERVOIR, TASK, 3000, n_bins=3, threads=2)
+    assert float(result.argmax_accuracy.sel(learner="ridge")) > 0.95
+    assert float(result.argmax_accuracy.sel(learner="rls")) > 0.95
+    assert result.accuracy.notnull().all()
+    assert result.training_accuracy.sel(learner="ridge").isnull().all()
+
+
+def test_training_is_silent_off_a_terminal_and_shows_progress_on_request(capsys):
+    task = kn.StaticTask(ODOURS, 4, steps=2)
+    kn.train({"n": kn.Normalised()}, RESERVOIR, task, 50, n_bins=2)
+    assert capsys.readouterr() == ("", "")
+    kn.train({"n": kn.Normalised()}, RESERVOIR, task, 50, n_bins=2, progress=True)
+    assert "training" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_episodes": 0}, "n_episodes"),
+        ({"n_episodes": 10, "n_bins": 0}, "n_bins"),
+        ({"n_episodes": 10, "n_bins": 2, "n_test": 0}, "n_test"),
+        ({"n_episodes": 10, "n_bins": 2, "seed": 0.5}, "seed"),
+        ({"n_episodes": 10, "n_bins": 2, "diverged": "ignore"}, "diverged must be one of 'raise', 'record'"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(options, message):
+    with pytest.raises(ValueError, match=message):
+        kn.train({"n": kn.Normalised()}, RESERVOIR, TASK, **options)
+
+
+def test_no_learners_and_nothing_to_prelearn_are_refused():
+    with pytest.raises(ValueError, match="learners must hold at least one"):
+        kn.train({}, RESERVOIR, TASK, 10)
+    with pytest.raises(ValueError, match="nothing to prelearn"):
+        kn.prelearn(kn.Normalised(), RESERVOIR, TASK)

@@ -1,0 +1,58 @@
+import math
+
+import numpy as np
+import pytest
+
+import kenyon as kn
+from kenyon import metrics
+from kenyon.readout import draw_choices, softmax
+
+
+def test_specificity_by_hand():
+    counts = np.array([[10, 0, 0], [4, 4, 4], [6, 3, 0]])
+    expected = [(10 + 10 + 0) / 30 / 2, 0.0, (3 + 6 + 3) / 30 / 2]
+    np.testing.assert_allclose(kn.specificity(counts, 30), expected)
+    np.testing.assert_allclose(kn.specificity(counts, 30, mean=True), np.array(expected) * 2 / 3)
+    relative = kn.specificity(counts, 30, relative=True)
+    np.testing.assert_allclose(relative, [(1 + 1 + 0) / 2, 0, (3 / 9 + 6 / 6 + 3 / 3) / 2])
+    assert np.isfinite(relative).all()
+
+
+def test_class_sums_count_active_episodes_and_sum_activity():
+    x = np.array([[0.0, 2.0], [1.0, 3.0], [0.5, 0.0]], np.float32)
+    labels = np.array([0, 1, 1])
+    np.testing.assert_array_equal(metrics.class_sums(x > 0, labels, 2), [[0, 2], [1, 1]])
+    np.testing.assert_array_equal(metrics.class_sums(x, labels, 2), [[0, 1.5], [2, 3]])
+    assert metrics.coding_level(x) == pytest.approx(4 / 6)
+
+
+def test_softmax_holds_for_huge_outputs_and_choices_follow_it():
+    p = softmax(np.array([[1e30, 0.0], [-1e30, 0.0], [0.0, math.log(3.0)]]))
+    np.testing.assert_allclose(p, [[1, 0], [0, 1], [0.25, 0.75]])
+    rng = np.random.default_rng(0)
+    many = np.repeat(softmax(rng.normal(size=(1, 4))), 40_000, axis=0)
+    shares = np.bincount(draw_choices(many, rng.random(40_000)), minlength=4) / 40_000
+    assert (np.abs(shares - many[0]) < 4.5 * np.sqrt(many[0] * (1 - many[0]) / 40_000)).all()
+
+
+def test_the_three_accuracies():
+    y = np.array([[0.0, math.log(3.0)], [5.0, -5.0]])
+    labels = np.array([0, 0])
+    sampled, expected, argmax = metrics.accuracies(y, labels, np.array([0.2, 0.5]))
+    assert sampled == 1.0
+    assert expected == pytest.approx((0.25 + 1 / (1 + math.exp(-10))) / 2)
+    assert argmax == 0.5
+
+
+def test_episodes_to_reach_a_level():
+    assert kn.episodes_to_reach([10, 20, 30], [0.5, 0.8, 0.9], 0.8) == 20
+    assert math.isnan(kn.episodes_to_reach([10, 20], [0.5, 0.6], 0.8))
+
+
+def test_bad_counts_are_refused():
+    with pytest.raises(ValueError, match="amounts"):
+        kn.specificity([1, 2], 3)
+    with pytest.raises(ValueError, match="n_classes"):
+        kn.specificity([[1], [2]], 3)
+    with pytest.raises(ValueError, match="n_episodes"):
+        kn.specificity([[1, 2]], 0)
