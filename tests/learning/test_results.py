@@ -1,0 +1,43 @@
+"""What the learners are for: results at the paper's size, over five seeds. The slowest tests, about a minute in all."""
+
+import numpy as np
+import pytest
+
+import kenyon as kn
+
+SEEDS = [0, 1, 2, 3, 4]
+ODOURS = kn.load_odours()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_paper_s_learners_come_in_the_paper_s_order(seed):
+    learners = {
+        "gd_w": kn.GradientWeights(),
+        "gd_theta": kn.GradientThresholds(),
+        "metropolis": kn.Metropolis(),
+        "composed": kn.Composed(),
+    }
+    task, reservoir = kn.StaticTask(ODOURS, 140, seed=seed), kn.Reservoir(seed=seed)
+    result = kn.train(learners, reservoir, task, 60_000, seed=seed, threads=2)
+    assert (np.diff(result.accuracy) > 0).all(), result.accuracy.values
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_normalised_memorises_all_odours_within_20_000_episodes(seed):
+    task, reservoir = kn.StaticTask(ODOURS, 176, seed=seed), kn.Reservoir(seed=seed)
+    learners = {"normalised": kn.Normalised(), "composed": kn.Composed()}
+    result = kn.train(learners, reservoir, task, 20_000, seed=seed, n_bins=20, threads=2)
+    assert result.accuracy[0] > 0.99
+    assert result.training_accuracy[0, -1] > 0.99
+    later = result.training_accuracy.sel(episode=slice(2001, None))
+    assert (later[0] > later[1]).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_normalised_memorises_336_sequences_within_100_000_episodes(seed):
+    task = kn.SequenceTask(ODOURS, 28, seed=seed)
+    reservoir = kn.Reservoir(leak_rate=0.1, spectral_radius=0.95, seed=seed)
+    result = kn.train({"normalised": kn.Normalised()}, reservoir, task, 100_000, seed=seed, n_bins=20, threads=2)
+    assert len(task) == 336
+    assert result.accuracy[0] > 0.98
+    assert result.training_accuracy[0, -1] > 0.98
