@@ -59,7 +59,7 @@ def gradient_step(W, theta, V, labels, learner, kappa=0.0):
     dW, dtheta, denominator, costs = np.zeros_like(W), np.zeros_like(theta), 0.0, []
     for v, label in zip(V, labels, strict=True):
         x = np.maximum(0, v - theta) if learner.thresholds else v
-        e = learner.target * (np.arange(len(W)) == label) - W @ x
+        e = learner.rule.target * (np.arange(len(W)) == label) - W @ x
         dW += np.outer(e, x) / len(V)
         dtheta -= (x > 0) * (e @ W) / len(V)
         denominator += (x @ x + kappa * (W**2).sum(axis=0) @ (x > 0)) / len(V)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from kenyon.learning.prelearning import Prelearned, prelearn
     from kenyon.learning.protocol import Diverged, Source
+    from kenyon.learning.rules import QLearning, Schedule, Supervised
     from kenyon.learning.training import train
     from kenyon.metrics import episodes_to_reach, specificity
     from kenyon.readout import Readout
@@ -40,6 +41,7 @@ _LATER = {
     ),
     "kenyon.learning.prelearning": ("Prelearned", "prelearn"),
     "kenyon.learning.protocol": ("Diverged", "Source"),
+    "kenyon.learning.rules": ("QLearning", "Schedule", "Supervised"),
     "kenyon.learning.training": ("train",),
     "kenyon.metrics": ("episodes_to_reach", "specificity"),
     "kenyon.readout": ("Readout",),
@@ -58,13 +60,16 @@ __all__ = [
     "Odours",
     "Percentile",
     "Prelearned",
+    "QLearning",
     "Readout",
     "RecursiveLeastSquares",
     "Reservoir",
     "Ridge",
+    "Schedule",
     "SequenceTask",
     "Source",
     "StaticTask",
+    "Supervised",
     "Task",
     "episodes_to_reach",
     "load_odours",

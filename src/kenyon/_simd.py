@@ -5,7 +5,7 @@ on lane by lane. Plain Numba loops keep such accumulators in memory, which costs
 like numbers: `+ - *` and, on words, `^ << >>`. A lane never sees its neighbours, so results do not depend on the lane
 an episode happens to sit in, nor on how many lanes one register of the machine holds.
 
-Arrays that lanes are loaded from are C-contiguous with LANES columns. Nothing here checks bounds: callers do.
+Arrays that lanes are loaded from are C-contiguous. Nothing here checks bounds: callers do.
 """
 
 import operator
@@ -94,6 +94,34 @@ def store(typing: Any, array: Any, row: Any, lanes: Any) -> Any:
     return types.void(array, types.uintp, _OF_DTYPE[array.dtype]), generate
 
 
+def _element_pointer(context: Any, builder: Any, array: Any, value: Any, index: Any) -> Any:
+    data = context.make_array(array)(context, builder, value).data
+    lanes = _LLVM[_OF_DTYPE[array.dtype]]
+    return builder.bitcast(builder.gep(data, [index]), lanes.as_pointer())
+
+
+@intrinsic
+def load_at(typing: Any, array: Any, index: Any) -> Any:
+    """LANES consecutive elements of an array, in memory order, from element `index` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_element_pointer(context, builder, signature.args[0], *args), align=4)
+
+    return _OF_DTYPE[array.dtype](array, types.uintp), generate
+
+
+@intrinsic
+def store_at(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
+    """Write `lanes` to an array, in memory order, from element `index` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        builder.store(args[2], pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uintp, _OF_DTYPE[array.dtype]), generate
+
+
 @intrinsic
 def item(typing: Any, array: Any, index: Any) -> Any:
     """Element `index` of a contiguous array, with no wrap-around for negative ones."""
@@ -164,12 +192,39 @@ def _select_bit(builder: Any, mask: Any, if_set: Any, if_clear: Any) -> Any:
     return builder.select(builder.icmp_unsigned("!=", mask, zero), if_set, if_clear)
 
 
+def _where_positive(builder: Any, condition: Any, lanes: Any) -> Any:
+    zero = ir.Constant(_LLVM[Lanes], [0.0] * LANES)
+    return builder.select(builder.fcmp_ordered(">", condition, zero), lanes, zero)
+
+
+@intrinsic
+def sum_lanes(typing: Any, lanes: Any) -> Any:
+    """Sum all lanes, halves added to halves, so always in the same order."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value, size, word = args[0], LANES, ir.IntType(32)
+        while size > 1:
+            size //= 2
+            undefined = ir.Constant(value.type, ir.Undefined)
+            low, high = (
+                builder.shuffle_vector(
+                    value, undefined, ir.Constant(ir.VectorType(word, size), list(range(first, first + size)))
+                )
+                for first in (0, size)
+            )
+            value = builder.fadd(low, high)
+        return builder.extract_element(value, ir.Constant(word, 0))
+
+    return types.float32(Lanes), generate
+
+
 _unary = (Lanes,)
 _ternary = (Lanes, Lanes, Lanes)
 # a b + c: rounded once where the processor has it, as every processor of the last ten years does
 fma = _elementwise(Lanes, _ternary, _llvm_function("fmuladd", 3))
 sqrt = _elementwise(Lanes, _unary, _llvm_function("sqrt", 1))
 relu = _elementwise(Lanes, _unary, _relu)
+where_positive = _elementwise(Lanes, (Lanes, Lanes), _where_positive)  # the second where the first is > 0, else 0
 choose = _elementwise(Lanes, (Words, Lanes, Lanes), _select_bit)
 to_float = _elementwise(Lanes, (Words,), lambda b, a: b.uitofp(a, _LLVM[Lanes]))
 bits_of = _elementwise(Words, _unary, lambda b, a: b.bitcast(a, _LLVM[Words]))

@@ -17,6 +17,7 @@ class Readout(NamedTuple):
     thresholds: bool = True
     shift: NDArray[np.float32] | None = None
     scale: NDArray[np.float32] | None = None
+    temperature: float = 1.0  # of its choices
 
     def features(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return x, shape (n, n_neurons)."""

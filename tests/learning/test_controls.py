@@ -48,7 +48,11 @@ def test_recursive_least_squares_is_ridge_kept_up_to_date():
         (lambda: kn.Normalised(start=kn.Percentile(101)), "q must be a number"),
         (lambda: kn.GradientWeights(local=True), "thresholds=False"),
         (lambda: kn.GradientThresholds(scaling="centred"), "scaling needs thresholds=False"),
-        (lambda: kn.Learner(target=0), "target"),
+        (lambda: kn.Supervised(target=0), "target"),
+        (lambda: kn.Learner(rule="reward"), "rule must be Supervised"),
+        (lambda: kn.QLearning(reward=-1), "reward"),
+        (lambda: kn.QLearning(temperature=0), "temperature"),
+        (lambda: kn.Schedule(1.0, 0.0, 10), "stop"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, message):

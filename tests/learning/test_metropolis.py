@@ -5,7 +5,7 @@ import pytest
 
 import kenyon as kn
 from kenyon.learning.metropolis import accept
-from tests.learning.test_updates import episodes
+from tests.learning.test_updates import episodes, network
 
 
 @pytest.mark.parametrize("difference", [-1.0, 0.0, 0.05, 0.2, 0.5, 1.0])
@@ -50,7 +50,7 @@ def test_running_costs_are_averages_of_batch_costs_from_the_first_on():
 
 def run(learner, V, labels, name="t"):
     state, _ = learner.update(learner.begin(V, 2, kn.Source(0, name)), V, labels)
-    return state.nets.W[0], state.nets.theta[0]
+    return network(state)
 
 
 def equal(a, b):
@@ -78,10 +78,10 @@ def test_per_neuron_search_perturbs_each_threshold_on_its_own():
     V, _ = episodes(np.random.default_rng(0), 200, 400, 2)
     learner = kn.Metropolis(search="per_neuron", start=0.5, period=100, eta_w=0.0)
     state = learner.begin(V, 2, kn.Source(0, "t"))
-    moved = state.nets.theta[1] - state.nets.theta[0]
+    moved = network(state, 1)[1] - network(state)[1]
     assert moved.std() == pytest.approx(0.05, rel=0.15)
     shared = dataclasses.replace(learner, search="global").begin(V, 2, kn.Source(0, "t"))
-    assert len(np.unique(shared.nets.theta[1] - shared.nets.theta[0])) == 1
+    assert len(np.unique(network(shared, 1)[1] - network(shared)[1])) == 1
 
 
 def loud(n=300, size=3.0):
@@ -136,4 +136,4 @@ def test_a_proposal_that_rescues_a_diverged_network_is_kept():
     assert info.proposals[0].accepted
     assert info.proposals[0].cost == np.inf
     assert np.isfinite(new.nets.W).all()
-    assert new.nets.theta[0].mean() == pytest.approx(3.9, abs=0.1)
+    assert network(new)[1].mean() == pytest.approx(3.9, abs=0.1)

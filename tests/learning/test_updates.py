@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
@@ -27,12 +27,20 @@ def episodes(rng, n, n_neurons, n_classes):
     return V, rng.integers(n_classes, size=n)
 
 
+def network(state, m=0):
+    """Return W and theta of one network, without the padding."""
+    n = state.n_neurons
+    return state.nets.W[m, :, :n], state.nets.theta[m, :n]
+
+
 def begun(learner, V, n_classes, rng):
     """Return a first state whose weights and thresholds are not zero any more."""
     state = learner.begin(V, n_classes, kn.Source(3, "test"))
-    state.nets.W[:] = rng.normal(0, 0.3, state.nets.W.shape)
-    if learner.local:
-        state.nets.theta[:] += rng.normal(0, 0.1, state.nets.theta.shape).astype(np.float32)
+    for m in range(len(state.nets.W)):
+        W, theta = network(state, m)
+        W[:] = rng.normal(0, 0.3, W.shape)
+        if learner.local:
+            theta += rng.normal(0, 0.1, theta.shape).astype(np.float32)
     return state
 
 
@@ -43,6 +51,8 @@ def begun(learner, V, n_classes, rng):
     batch=st.integers(1, 7),
     seed=st.integers(0, 10_000),
 )
+@example(LEARNERS[3], 1000, 2, 1, 0)  # a padding of more than one block
+@example(LEARNERS[4], 1000, 3, 4, 0)
 @settings(max_examples=150, deadline=None)
 def test_every_update_equals_the_oracle(learner, n_neurons, n_classes, batch, seed):
     learner = dataclasses.replace(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000)
@@ -53,11 +63,11 @@ def test_every_update_equals_the_oracle(learner, n_neurons, n_classes, batch, se
         part = slice(first, first + batch)
         new, info = learner.update(state, V[part], labels[part])
         for m in range(len(state.nets.W)):
-            W, theta = state.nets.W[m].astype(np.float64), state.nets.theta[m].astype(np.float64)
+            W, theta = (part.astype(np.float64) for part in network(state, m))
             args = W, theta, V[part].astype(np.float64), labels[part], learner, state.kappa
             W, theta, costs = naive.gradient_step(*args)
-            np.testing.assert_allclose(new.nets.W[m], W, rtol=2e-4, atol=2e-5)
-            np.testing.assert_allclose(new.nets.theta[m], theta, rtol=2e-4, atol=2e-5)
+            np.testing.assert_allclose(network(new, m)[0], W, rtol=2e-4, atol=2e-5)
+            np.testing.assert_allclose(network(new, m)[1], theta, rtol=2e-4, atol=2e-5)
             if m == 0:
                 np.testing.assert_allclose(info.cost, costs, rtol=2e-4, atol=1e-4)
         state = new
@@ -70,7 +80,7 @@ def test_updates_follow_finite_differences_of_the_cost(n_neurons, n_classes, see
     V, labels = episodes(rng, 1, n_neurons, n_classes)
     learner = kn.GradientThresholds(eta_w=1e-3, eta_theta=1e-3)
     state = begun(learner, V, n_classes, rng)
-    W, theta = state.nets.W[0].astype(np.float64), state.nets.theta[0].astype(np.float64)
+    W, theta = (part.astype(np.float64) for part in network(state))
     v, label, h = V[0].astype(np.float64), labels[0], 1e-5
     if (np.abs(v - theta) < 1e-3).any():  # at the kink there is no derivative
         return
@@ -82,7 +92,7 @@ def test_updates_follow_finite_differences_of_the_cost(n_neurons, n_classes, see
         return (up - down) / (2 * h)
 
     dW, dtheta = rng.normal(size=W.shape), rng.normal(size=theta.shape)
-    moved_W, moved_theta = (new.nets.W[0] - W) / 1e-3, (new.nets.theta[0] - theta) / 1e-3
+    moved_W, moved_theta = (network(new)[0] - W) / 1e-3, (network(new)[1] - theta) / 1e-3
     # the factor 2 of the square is taken into eta
     assert 2 * (moved_W * dW).sum() == pytest.approx(-slope(dW, 0 * theta), rel=2e-2, abs=0.3)
     assert 2 * (moved_theta * dtheta).sum() == pytest.approx(-slope(0 * W, dtheta), rel=2e-2, abs=0.3)
@@ -119,15 +129,29 @@ def test_an_update_leaves_its_state_as_it_was():
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: f"{type(one).__name__}-{one.step}-{one.search}")
+@pytest.mark.parametrize("n_neurons", [1, 31, 32, 33, 511, 512, 1000, 1024])
+def test_padding_stays_empty(learner, n_neurons):
+    start = learner.start if isinstance(learner.start, kn.Percentile) or not learner.thresholds else -0.5
+    learner = dataclasses.replace(learner, batch=2, eta_w=1e-4, period=10, start=start)
+    V, labels = episodes(np.random.default_rng(0), 60, n_neurons, 2)
+    state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    assert (state.nets.W[:, :, :n_neurons] != 0).any()
+    assert (state.nets.W[:, :, n_neurons:] == 0).all()
+    assert (state.nets.theta[:, n_neurons:] == np.inf).all()
+    assert learner.readout(state).W.shape == (2, n_neurons)
+
+
 def test_choices_follow_softmax():
     """With learning off, the share of right choices is the mean probability of the right class."""
     rng = np.random.default_rng(2)
     V, labels = episodes(rng, 20_000, 5, 4)
     learner = kn.Learner(eta_w=0.0)
     state = learner.begin(V, 4, kn.Source(0, "test"))
-    state.nets.W[:] = rng.normal(size=state.nets.W.shape)
+    W = network(state)[0]
+    W[:] = rng.normal(size=W.shape)
     _, info = learner.update(state, V, labels)
-    y = V.astype(np.float64) @ state.nets.W[0].T.astype(np.float64)
+    y = V.astype(np.float64) @ W.T.astype(np.float64)
     p = np.exp(y) / np.exp(y).sum(axis=1, keepdims=True)
     right = p[np.arange(len(V)), labels]
     error = np.sqrt((right * (1 - right)).sum()) / len(V)
@@ -142,19 +166,20 @@ def test_a_silent_neuron_stays_silent_under_gradient_thresholds(seed, eta_theta)
     learner = kn.GradientThresholds(eta_w=1e-3, eta_theta=eta_theta)
     state = learner.begin(V, 2, kn.Source(0, "test"))
     silent = rng.random(30) < 0.5
-    state.nets.theta[0, silent] = V.max(axis=0)[silent]
-    state.nets.W[:] = rng.normal(size=state.nets.W.shape)
-    new, _ = learner.update(state, V, labels)
-    np.testing.assert_array_equal(new.nets.theta[0, silent], state.nets.theta[0, silent])
-    np.testing.assert_array_equal(new.nets.W[0][:, silent], state.nets.W[0][:, silent])
-    assert not np.array_equal(new.nets.W[0], state.nets.W[0]) or silent.all()
+    W, theta = network(state)
+    theta[silent] = V.max(axis=0)[silent]
+    W[:] = rng.normal(size=W.shape)
+    new_W, new_theta = network(learner.update(state, V, labels)[0])
+    np.testing.assert_array_equal(new_theta[silent], theta[silent])
+    np.testing.assert_array_equal(new_W[:, silent], W[:, silent])
+    assert not np.array_equal(new_W, W) or silent.all()
 
 
 def test_without_thresholds_negative_features_are_read_as_they_are():
     V = np.array([[-1.0, 2.0]], np.float32)
     learner = kn.GradientWeights(batch=1, eta_w=0.1)
     state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, np.array([1]))
-    np.testing.assert_allclose(state.nets.W[0], [[0, 0], [-1, 2]], rtol=1e-6)
+    np.testing.assert_allclose(network(state)[0], [[0, 0], [-1, 2]], rtol=1e-6)
     np.testing.assert_allclose(learner.readout(state).outputs(V), [[0, 5]], rtol=1e-6)
 
 

@@ -112,7 +112,7 @@ class RecursiveLeastSquares:
         for n, (v, label) in enumerate(zip(V.astype(np.float64), labels, strict=True)):
             y = W @ v
             e = self.target * (np.arange(len(W)) == label) - y
-            cost[n], correct[n] = e @ e, choose(y, uniforms[n]) == label
+            cost[n], correct[n] = e @ e, choose(y, 1.0, uniforms[n]) == label
             Pv = blas.dsymv(1.0, P, v, lower=1)
             gain = Pv / (1.0 + v @ Pv)
             W += np.outer(e, gain)

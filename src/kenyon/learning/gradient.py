@@ -1,35 +1,38 @@
 """The kernel of learning: gradient steps of readout weights and thresholds, one episode after another.
 
-    x = relu(V - theta),  y = W x,  e_j = y_true_j - y_j,  E = sum_j e_j^2
+    x = relu(V - theta),  y = W x
     dW_ji    =  step_W     e_j x_i
     dtheta_i = -step_theta H(x_i) sum_j e_j W_ji
 
-With fixed steps, step_W = eta_W and step_theta = eta_theta. With the normalised step
+where e_j = y_true_j - y_j for every class j (supervised), or e_a = R - y_a for the action a that was taken and
+nothing for the others (Q-learning; see `rules`). With fixed steps, step_W = eta_W and step_theta = eta_theta. With
+the normalised step
 
     step_W = mu / ( |x|^2 + kappa sum_{i: x_i > 0} sum_j W_ji^2 ),    step_theta = kappa step_W
 
-so that one step shrinks the error by the factor 1 - mu, to first order. A batch's gradient is the mean over its
-episodes (normalised: mean numerators over mean denominators). Several networks may learn from the same episodes side
-by side, each row of V being read once: a Metropolis pair, or all the starts of prelearning.
+over the rows j that learn, so that one step shrinks the error by the factor 1 - mu, to first order. A batch's
+gradient is the mean over its episodes (normalised: mean numerators over mean denominators). Several networks may
+learn from the same episodes side by side, each row of V being read once: a Metropolis pair, or all the starts of
+prelearning.
 
-Sums over neurons run in vector registers, so they may be taken in another order than written (`reassoc`), always the
-same one on one kind of processor.
+Lanes are neurons. Rows are padded to whole lanes with neurons whose threshold is infinite, which are never active and
+so never learn.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, uintp
 from numpy.typing import NDArray
 
-_fast = njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+from kenyon._simd import LANES, fma, lanes_of, load_at, relu, store_at, sum_lanes, where_positive
 
 
 class Networks(NamedTuple):
     """Readouts that learn side by side, and what they carry from episode to episode. Changed in place."""
 
-    W: NDArray[np.float32]  # (n_networks, n_classes, n_neurons)
-    theta: NDArray[np.float32]  # (n_networks, n_neurons)
+    W: NDArray[np.float32]  # (n_networks, n_classes, n_padded)
+    theta: NDArray[np.float32]  # (n_networks, n_padded)
     grad_W: NDArray[np.float32]  # sums over the running batch
     grad_theta: NDArray[np.float32]
     size: NDArray[np.float64]  # (n_networks, 2): sums over the batch of E and of the step's denominator
@@ -50,7 +53,8 @@ class Step(NamedTuple):
     rate_W: np.float32  # eta_W, or mu
     rate_theta: np.float32  # eta_theta, or kappa
     batch: int
-    target: np.float32  # y_true of the right class; 0 for the others
+    by_reward: bool  # Q-learning, not supervised
+    target: np.float32  # y_true of the right class, or the reward for choosing it; 0 for the others
     alpha: float  # of the running average
 
 
@@ -66,17 +70,16 @@ class Outcome(NamedTuple):
         return Outcome(self.cost[:, first:last], self.correct[:, first:last], self.norm2[:, first:last])
 
 
-def networks(n: int, n_classes: int, n_neurons: int, theta: NDArray[np.float32]) -> Networks:
-    """Return `n` networks that know nothing: W = 0, thresholds `theta`."""
-    W = np.zeros((n, n_classes, n_neurons), np.float32)
-    return Networks(
-        W,
-        np.array(np.broadcast_to(theta, (n, n_neurons)), np.float32, order="C"),
-        np.zeros_like(W),
-        np.zeros((n, n_neurons), np.float32),
-        np.zeros((n, 2)),
-        np.full(n, np.nan),
-    )
+def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
+    """Return `n` networks that know nothing: W = 0, thresholds `theta`, one per neuron."""
+    n_padded = -(-len(theta) // LANES) * LANES
+    if n_padded % 512 == 0:  # rows 4096 bytes apart would fall on the same lines of the cache
+        n_padded += LANES
+    padded = np.full(n_padded, np.inf, np.float32)
+    padded[: len(theta)] = theta
+    W = np.zeros((n, n_classes, len(padded)), np.float32)
+    thresholds = np.repeat(padded[None], n, axis=0)
+    return Networks(W, thresholds, np.zeros_like(W), np.zeros_like(thresholds), np.zeros((n, 2)), np.full(n, np.nan))
 
 
 def outcome(n_networks: int, n_episodes: int) -> Outcome:
@@ -85,90 +88,83 @@ def outcome(n_networks: int, n_episodes: int) -> Outcome:
     return Outcome(np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.float32))
 
 
-@_fast
-def _features(V, theta, thresholds, x):
-    """x, and its squared length."""
-    norm2 = np.float32(0)
-    if thresholds:
-        for i in range(len(x)):
-            difference = V[i] - theta[i]
-            x[i] = difference if difference > 0 else np.float32(0)
-            norm2 += x[i] * x[i]
-    else:
-        for i in range(len(x)):
-            x[i] = V[i]
-            norm2 += x[i] * x[i]
-    return norm2
+@njit
+def _features(V, n, theta, m, thresholds, tail, x):
+    """Write x of episode n for network m; return its squared length."""
+    n_neurons, n_padded = uintp(V.shape[1]), uintp(theta.shape[1])
+    whole = n_neurons // uintp(LANES) * uintp(LANES)
+    for i in range(n_neurons - whole):
+        tail[i] = V[n, whole + uintp(i)]
+    row, own = uintp(n) * n_neurons, uintp(m) * n_padded
+    norm2 = lanes_of(np.float32(0))
+    for i in range(uintp(0), n_padded, uintp(LANES)):
+        v = load_at(V, row + i) if i < whole else load_at(tail, i - whole)
+        if thresholds:
+            v = relu(v - load_at(theta, own + i))
+        store_at(x, i, v)
+        norm2 = fma(v, v, norm2)
+    return sum_lanes(norm2)
 
 
-@_fast
-def _dot(a, b):
-    total = np.float32(0)
-    for i in range(len(a)):
-        total += a[i] * b[i]
-    return total
+@njit
+def _output(W, row, x):
+    """Return y of one row."""
+    total = lanes_of(np.float32(0))
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
+        total = fma(load_at(W, row + i), load_at(x, i), total)
+    return sum_lanes(total)
 
 
-@_fast
-def _active_weight(w, x):
-    """Sum of w^2 over active neurons."""
-    total = np.float32(0)
-    for i in range(len(x)):
-        total += w[i] * w[i] if x[i] > 0 else np.float32(0)
-    return total
+@njit
+def _active_weight(W, row, x):
+    """Sum of W_ji^2 over active neurons."""
+    total = lanes_of(np.float32(0))
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
+        w = load_at(W, row + i)
+        total = fma(w, where_positive(load_at(x, i), w), total)
+    return sum_lanes(total)
 
 
-@_fast
-def _add_scaled(target, factor, source):
-    for i in range(len(target)):
-        target[i] += factor * source[i]
+@njit
+def _learn_one(W, rows, theta, own, x, e, rate_W, rate_theta, local):
+    """Take a step along one episode: rows of W that learn, and thresholds by the weights as they were."""
+    first, last, size = rows
+    for i in range(uintp(0), size, uintp(LANES)):
+        active, pull = load_at(x, i), lanes_of(np.float32(0))
+        for j in range(first, last):
+            place = uintp(j) * size + i
+            w, error = load_at(W, place), e[j]
+            pull = fma(lanes_of(error), w, pull)
+            store_at(W, place, fma(lanes_of(rate_W * error), active, w))
+        if local:
+            change = lanes_of(-rate_theta) * where_positive(active, pull)
+            store_at(theta, own + i, load_at(theta, own + i) + change)
 
 
-@_fast
-def _add_where_active(target, factor, source, x):
-    for i in range(len(target)):
-        target[i] += factor * source[i] if x[i] > 0 else np.float32(0)
+@njit
+def _collect(W, grad_W, rows, grad_theta, own, x, e, local):
+    """Add one episode to the batch's gradient."""
+    first, last, size = rows
+    for i in range(uintp(0), size, uintp(LANES)):
+        active, pull = load_at(x, i), lanes_of(np.float32(0))
+        for j in range(first, last):
+            place = uintp(j) * size + i
+            error = lanes_of(e[j])
+            pull = fma(error, load_at(W, place), pull)
+            store_at(grad_W, place, fma(error, active, load_at(grad_W, place)))
+        if local:
+            store_at(grad_theta, own + i, load_at(grad_theta, own + i) + where_positive(active, pull))
 
 
-@_fast
-def _learn_pair(w, factor, e, x, pull):
-    """Add e w to `pull` and then factor x to w, in one pass."""
-    for i in range(len(w)):
-        pull[i] += e * w[i]
-        w[i] += factor * x[i]
+@njit
+def _spend(values, gradient, first, size, rate):
+    """Take a step along a batch's gradient, and forget the gradient."""
+    for i in range(first, first + size, uintp(LANES)):
+        store_at(values, i, fma(lanes_of(rate), load_at(gradient, i), load_at(values, i)))
+        store_at(gradient, i, lanes_of(np.float32(0)))
 
 
-@njit(nogil=True, cache=True)
-def choose(y, u):
-    """Draw a class from softmax(y) with the uniform number u; -1 where y is not finite."""
-    top = y[0]
-    for value in y:
-        top = max(top, value)
-    total = 0.0
-    for value in y:
-        total += np.exp(np.float64(value - top))
-    if not np.isfinite(total):
-        return -1
-    limit, below = u * total, 0.0
-    for j in range(len(y) - 1):
-        below += np.exp(np.float64(y[j] - top))
-        if limit < below:
-            return j
-    return len(y) - 1
-
-
-@njit(nogil=True, cache=True)
-def _denominator(step, W, x, norm2):
-    if not step.normalised:
-        return norm2
-    total = norm2
-    if step.local:
-        for j in range(len(W)):
-            total += step.rate_theta * _active_weight(W[j], x)
-    return total
-
-
-@njit(nogil=True, cache=True)
+@njit
 def _rates(step, denominator, n):
     """Return the steps of W and theta for a batch of n whose denominators sum to `denominator`."""
     if not step.normalised:
@@ -180,81 +176,100 @@ def _rates(step, denominator, n):
 
 
 @njit(nogil=True, cache=True)
-def _apply_one(step, W, theta, x, e, pull, denominator):
-    rate_W, rate_theta = _rates(step, denominator, 1)
-    if not step.local:
-        for j in range(len(W)):
-            _add_scaled(W[j], rate_W * e[j], x)
-        return
-    pull[:] = np.float32(0)
-    for j in range(len(W)):
-        _learn_pair(W[j], rate_W * e[j], e[j], x, pull)
-    _add_where_active(theta, -rate_theta, pull, x)
+def choose(y, temperature, u):
+    """Draw a class from softmax(y / temperature) with the uniform number u; -1 where y is not finite."""
+    top = y[0]
+    for value in y:
+        top = max(top, value)
+    total = 0.0
+    for value in y:
+        total += np.exp(np.float64(value - top) / temperature)
+    if not np.isfinite(total):
+        return -1
+    limit, below = u * total, 0.0
+    for j in range(len(y) - 1):
+        below += np.exp(np.float64(y[j] - top) / temperature)
+        if limit < below:
+            return j
+    return len(y) - 1
 
 
-@njit(nogil=True, cache=True)
-def _accumulate(step, W, grad_W, grad_theta, x, e):
-    for j in range(len(W)):
-        _add_scaled(grad_W[j], e[j], x)
-        if step.local:
-            _add_where_active(grad_theta, e[j], W[j], x)
-
-
-@njit(nogil=True, cache=True)
-def _apply_batch(step, W, theta, grad_W, grad_theta, denominator):
-    rate_W, rate_theta = _rates(step, denominator, step.batch)
-    for j in range(len(W)):
-        _add_scaled(W[j], rate_W, grad_W[j])
-        grad_W[j] = np.float32(0)
-    if step.local:
-        _add_scaled(theta, -rate_theta, grad_theta)
-        grad_theta[:] = np.float32(0)
-
-
-@njit(nogil=True, cache=True)
-def _errors(step, W, x, label, y, e):
-    """Fill y and e; return the cost."""
+@njit
+def _supervised(step, y, label, e):
+    """Fill the errors of all rows; return the cost."""
     cost = np.float32(0)
-    for j in range(len(W)):
-        y[j] = _dot(W[j], x)
+    for j in range(len(y)):
         e[j] = (step.target if j == label else np.float32(0)) - y[j]
         cost += e[j] * e[j]
     return cost
 
 
+@njit
+def _by_reward(step, y, action, label, e):
+    """Fill the error of the action taken, the only one whose reward is known; return the cost."""
+    reward = step.target if action == label else np.float32(0)
+    e[action] = reward - y[action]
+    return e[action] * e[action]
+
+
 @njit(nogil=True, cache=True)
-def learn(step, nets, V, labels, uniforms, filled, out):
+def learn(step, nets, V, labels, uniforms, temperatures, filled, out):
     """Let all networks learn from episodes, `filled` of whose running batch they have seen already.
 
-    `uniforms`, shape (n_episodes, n_choosing), draws the choices of the first `n_choosing` networks.
+    `uniforms`, shape (n_episodes, n_choosing), draws the choices of the first `n_choosing` networks. To learn by reward
+    all must choose.
     """
-    n_networks, n_classes, n_neurons = nets.W.shape
-    x, pull = np.empty(n_neurons, np.float32), np.empty(n_neurons, np.float32)
+    n_networks, n_classes, n_padded = nets.W.shape
+    size = uintp(n_padded)
+    x, tail = np.empty(n_padded, np.float32), np.zeros(3 * LANES, np.float32)
     y, e = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32)
     for n in range(len(V)):
         filled += 1
         for m in range(n_networks):
-            W, theta = nets.W[m], nets.theta[m]
-            norm2 = _features(V[n], theta, step.thresholds, x)
-            cost = _errors(step, W, x, labels[n], y, e)
-            out.cost[m, n], out.norm2[m, n] = cost, norm2
-            out.correct[m, n] = m < uniforms.shape[1] and choose(y, uniforms[n, m]) == labels[n]
-            denominator = _denominator(step, W, x, norm2)
+            norm2 = _features(V, n, nets.theta, m, step.thresholds, tail, x)
+            base = m * n_classes
+            for j in range(n_classes):
+                y[j] = _output(nets.W, uintp(base + j) * size, x)
+            action = choose(y, temperatures[n], uniforms[n, m]) if m < uniforms.shape[1] else -1
+            first, last = 0, n_classes
+            if step.by_reward:
+                first, last = max(action, 0), max(action, 0) + 1
+                cost = _by_reward(step, y, first, labels[n], e)
+            else:
+                cost = _supervised(step, y, labels[n], e)
+            out.cost[m, n], out.norm2[m, n], out.correct[m, n] = cost, norm2, action == labels[n]
+            denominator = norm2
+            if step.normalised and step.local:
+                for j in range(first, last):
+                    denominator += step.rate_theta * _active_weight(nets.W, uintp(base + j) * size, x)
             nets.size[m, 0] += cost
             nets.size[m, 1] += denominator
-            if step.batch == 1:
-                _apply_one(step, W, theta, x, e, pull, denominator)
-            else:
-                _accumulate(step, W, nets.grad_W[m], nets.grad_theta[m], x, e)
-                if filled == step.batch:
-                    _apply_batch(step, W, theta, nets.grad_W[m], nets.grad_theta[m], nets.size[m, 1])
-            if filled == step.batch:
-                _average(nets, m, step)
+            _update(step, nets, m, first, last, x, e, filled)
         if filled == step.batch:
             filled = 0
 
 
-@njit(nogil=True, cache=True)
+@njit
+def _update(step, nets, m, first, last, x, e, filled):
+    """Learn from one episode, at once or as a part of its batch."""
+    n_classes, size = nets.W.shape[1], uintp(len(x))
+    W, grad_W = nets.W[m], nets.grad_W[m]
+    rows, own = (first, last, size), uintp(m) * size
+    if step.batch == 1:
+        rate_W, rate_theta = _rates(step, nets.size[m, 1], 1)
+        _learn_one(W, rows, nets.theta, own, x, e, rate_W, rate_theta, step.local)
+    else:
+        _collect(W, grad_W, rows, nets.grad_theta, own, x, e, step.local)
+        if filled == step.batch:
+            rate_W, rate_theta = _rates(step, nets.size[m, 1], step.batch)
+            _spend(W, grad_W, uintp(0), uintp(n_classes) * size, rate_W)
+            if step.local:
+                _spend(nets.theta, nets.grad_theta, own, size, -rate_theta)
+    if filled == step.batch:
+        _average(nets, m, step)
+
+
+@njit
 def _average(nets, m, step):
     """Take the batch's cost into the running average, which starts at the first; infinite once a cost was."""
     cost = nets.size[m, 0] / step.batch

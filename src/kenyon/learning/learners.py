@@ -21,6 +21,7 @@ from kenyon import _checks
 from kenyon.learning import metropolis
 from kenyon.learning.gradient import Networks, Outcome, Step, learn, networks, outcome
 from kenyon.learning.protocol import Diverged, Info, Proposal, Source
+from kenyon.learning.rules import QLearning, Supervised
 from kenyon.readout import Readout, standardise
 
 SILENCE = 1000  # episodes without a single active neuron after which none is expected to be active again
@@ -41,6 +42,7 @@ class State(NamedTuple):
     """Where a learner is: what it needs to go on, and nothing else."""
 
     nets: Networks  # the current network, and behind it the proposed one, if there is a search
+    n_neurons: int
     theta_g: float
     proposed: float  # theta_g of the proposed network
     episode: int  # how many episodes were seen
@@ -61,8 +63,8 @@ class Learner:
         Learning rates of weights and thresholds, with fixed steps.
     batch
         Episodes to a gradient step.
-    target
-        Output wanted for the right class; 0 is wanted for the others.
+    rule
+        What is told: `Supervised()`, the right class, or `QLearning()`, the reward of the action taken.
     thresholds
         Read x = relu(V - theta); otherwise V itself.
     local
@@ -84,7 +86,7 @@ class Learner:
     eta_w: float = 0.0018
     eta_theta: float = 0.00018
     batch: int = 1
-    target: float = 10.0
+    rule: Supervised | QLearning = Supervised()  # noqa: RUF009 (frozen, and so safe to share)
     thresholds: bool = True
     local: bool = False
     search: str | None = None
@@ -101,7 +103,8 @@ class Learner:
         for name in ("eta_w", "eta_theta", "sigma", "beta", "k"):
             _checks.real(name, getattr(self, name), 0.0)
         _checks.real("mu", self.mu, 0.0, 2.0, open_low=True)
-        _checks.real("target", self.target, 0.0, open_low=True)
+        if not isinstance(self.rule, (Supervised, QLearning)):
+            raise ValueError(f"rule must be Supervised() or QLearning(), not {self.rule!r}")
         _checks.integer("batch", self.batch, 1)
         _checks.integer("period", self.period, 1)
         _checks.one_of("step", self.step, ("fixed", "normalised"))
@@ -129,15 +132,16 @@ class Learner:
         elif not isinstance(self.start, str):
             theta_g = float(self.start)
             theta = np.full(n_neurons, theta_g, np.float32)
-        nets = networks(2 if self.search else 1, n_classes, n_neurons, theta)
-        state = State(nets, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source)
+        nets = networks(2 if self.search else 1, n_classes, theta)
+        state = State(nets, n_neurons, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source)
         return self._propose(state, 0) if self.search else state
 
     def update(self, state: State, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[State, Info]:
         """Learn from episodes in order; return the new state and what happened. `state` is left as it was."""
-        V = standardise(V, state.shift, state.scale)
+        V = np.ascontiguousarray(standardise(V, state.shift, state.scale), np.float32)
         state = state._replace(nets=state.nets.copy())
-        uniforms = state.source.uniforms("choice", state.episode, len(V))[:, :1]
+        uniforms = state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing]
+        temperatures = self.rule.temperatures(state.episode, len(V))
         out = outcome(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
         stride = self.batch * self.period if self.search else max(1, len(V))
@@ -146,7 +150,8 @@ class Learner:
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
             part = out.part(first, last)
             filled = state.episode % self.batch
-            learn(self._step(state), state.nets, V[first:last], labels[first:last], uniforms[first:last], filled, part)
+            told = V[first:last], labels[first:last], uniforms[first:last], temperatures[first:last]
+            learn(self._step(state), state.nets, *told, filled, part)
             state = state._replace(episode=state.episode + last - first)
             self._check(state, part)
             if self.search and state.episode % stride == 0:
@@ -158,8 +163,14 @@ class Learner:
 
     def readout(self, state: State) -> Readout:
         """Return what was learned so far: the current network, not the proposed one."""
-        W, theta = state.nets.W[0].copy(), state.nets.theta[0].copy()
-        return Readout(W, theta, self.thresholds, state.shift, state.scale)
+        W, theta = state.nets.W[0, :, : state.n_neurons].copy(), state.nets.theta[0, : state.n_neurons].copy()
+        temperature = float(self.rule.temperatures(state.episode, 1)[0])
+        return Readout(W, theta, self.thresholds, state.shift, state.scale, temperature)
+
+    @property
+    def _n_choosing(self) -> int:
+        """How many of the networks choose: the current one, and by reward the proposed one too."""
+        return 2 if self.search and isinstance(self.rule, QLearning) else 1
 
     def _step(self, state: State) -> Step:
         normalised = self.step == "normalised"
@@ -171,7 +182,8 @@ class Learner:
             np.float32(rate_w),
             np.float32(rate_theta),
             self.batch,
-            np.float32(self.target),
+            isinstance(self.rule, QLearning),
+            np.float32(self.rule.target),
             1.0 / self.period,
         )
 
@@ -181,7 +193,7 @@ class Learner:
             return 0.0
         x = np.maximum(V - theta, np.float32(0)).astype(np.float64)
         S2 = float((x**2).sum(axis=1).mean())
-        return self.k * S2**2 / self.target**2
+        return self.k * S2**2 / self.rule.target**2
 
     def _scaling(self, V: NDArray[np.float32]) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
         if self.scaling is None:
@@ -194,7 +206,7 @@ class Learner:
 
     def _propose(self, state: State, number: int) -> State:
         rng = state.source.generator("proposal", number)
-        delta = metropolis.perturbation(rng, self.sigma, state.nets.theta.shape[1], self.search == "per_neuron")
+        delta = metropolis.perturbation(rng, self.sigma, state.n_neurons, self.search == "per_neuron")
         metropolis.propose(state.nets, 0, delta)
         return state._replace(proposed=state.theta_g + float(delta.mean(dtype=np.float64)))
 

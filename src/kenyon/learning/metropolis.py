@@ -31,7 +31,7 @@ def propose(nets: Networks, pair: int, delta: NDArray[np.float32]) -> None:
     """Make the second network of a pair a copy of the first with thresholds shifted by `delta`; start both averages."""
     current, proposed = 2 * pair, 2 * pair + 1
     nets.W[proposed] = nets.W[current]
-    nets.theta[proposed] = nets.theta[current] + delta
+    nets.theta[proposed, : len(delta)] = nets.theta[current, : len(delta)] + delta
     nets.running[current] = nets.running[proposed] = np.nan
 
 

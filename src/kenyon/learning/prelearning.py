@@ -19,6 +19,7 @@ from kenyon.learning import metropolis
 from kenyon.learning.gradient import Networks, learn, networks, outcome
 from kenyon.learning.learners import Learner
 from kenyon.learning.protocol import Diverged, Source
+from kenyon.learning.rules import Supervised
 from kenyon.reservoir import Batch, Reservoir
 from kenyon.tasks import Task
 
@@ -108,10 +109,11 @@ class _Walks:
         self.starts = np.quantile(V.astype(np.float64), np.linspace(0.0, 0.95, STARTS))
         self.theta_g, self.proposed = self.starts.copy(), self.starts.copy()
         self.costs: list[NDArray[np.float64]] = []
+        self.n_neurons = V.shape[1]
         self.n_left = steps * learner.batch
         self.episode = 0
         self.state = self.learner.begin(V, n_classes, source)
-        self.nets: Networks = networks(2 * STARTS, n_classes, V.shape[1], np.zeros(V.shape[1], np.float32))
+        self.nets: Networks = networks(2 * STARTS, n_classes, np.zeros(V.shape[1], np.float32))
         self._begin_step()
 
     def take(self, batch: Batch) -> None:
@@ -121,13 +123,21 @@ class _Walks:
         self.n_left -= n
         while first < n:
             last = min(n, first + stride - self.episode % stride)
-            V, labels = batch.states[first:last], batch.labels[first:last]
+            told = batch.states[first:last], batch.labels[first:last], *self._choices(last - first)
             room, filled = outcome(len(self.nets.W), last - first), self.episode % self.learner.batch
-            learn(self.learner._step(self.state), self.nets, V, labels, np.empty((last - first, 0)), filled, room)
+            learn(self.learner._step(self.state), self.nets, *told, filled, room)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()
             first = last
+
+    def _choices(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return uniform numbers and temperatures of the next n choices, the same for all walks, if they matter."""
+        temperatures = self.learner.rule.temperatures(0, n)
+        if isinstance(self.learner.rule, Supervised):
+            return np.empty((n, 0)), temperatures
+        one = self.source.uniforms("choice", self.episode, n)[:, :1]
+        return np.repeat(one, 2 * STARTS, axis=1), temperatures
 
     def result(self) -> Prelearned:
         """Return the winner and the record."""
@@ -142,10 +152,8 @@ class _Walks:
         rng = self.source.generator("proposal", number)
         self.nets.W[:] = 0
         for i in range(STARTS):
-            delta = metropolis.perturbation(
-                rng, learner.sigma, self.nets.theta.shape[1], learner.search == "per_neuron"
-            )
-            self.nets.theta[2 * i] = self.theta_g[i]
+            delta = metropolis.perturbation(rng, learner.sigma, self.n_neurons, learner.search == "per_neuron")
+            self.nets.theta[2 * i, : self.n_neurons] = self.theta_g[i]
             metropolis.propose(self.nets, i, delta)
             self.proposed[i] = self.theta_g[i] + float(delta.mean(dtype=np.float64))
 

@@ -147,7 +147,8 @@ class _Test:
         if self.readout is not None:
             x = self.readout.features(batch.states)
             uniforms = self.source.uniforms("test", self.n, n)[:, 0]
-            found = metrics.accuracies(x @ self.readout.W.T, batch.labels, uniforms)
+            y = x @ self.readout.W.T / np.float32(self.readout.temperature)
+            found = metrics.accuracies(y, batch.labels, uniforms)
             self.sums += n * np.array([*found, metrics.coding_level(x)])
             self.counts = self.counts + metrics.class_sums(x > 0, batch.labels, self.n_classes)
         self.n += n

@@ -1,0 +1,96 @@
+"""What a learner is told: the right class, or the reward of the action it took.
+
+supervised    E = sum_j (y_true_j - y_j)^2,  y_true = target for the right class, 0 for the others
+Q-learning    E = (R - Q_a)^2,  a drawn from softmax(Q / temperature),  R = reward if a is right, else 0
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import _checks
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A temperature that changes over training.
+
+    Parameters
+    ----------
+    start, stop
+        Temperature at the first episode, and from episode `episodes` on.
+    episodes
+        How many episodes the change takes.
+    geometric
+        Change by equal factors instead of equal steps.
+    """
+
+    start: float
+    stop: float
+    episodes: int
+    geometric: bool = False
+
+    def __post_init__(self) -> None:
+        _checks.real("start", self.start, 0.0, open_low=True)
+        _checks.real("stop", self.stop, 0.0, open_low=True)
+        _checks.integer("episodes", self.episodes, 1)
+
+    def at(self, episode: NDArray[np.int_]) -> NDArray[np.float64]:
+        """Return the temperature at these episodes."""
+        share = np.minimum(np.asarray(episode, np.float64) / self.episodes, 1.0)
+        if self.geometric:
+            return np.asarray(self.start * (self.stop / self.start) ** share)
+        return np.asarray(self.start + (self.stop - self.start) * share)
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """The right class is told. Choices are drawn from softmax(y), and do not matter for learning.
+
+    Parameters
+    ----------
+    target
+        Output wanted for the right class; 0 is wanted for the others.
+    """
+
+    target: float = 10.0
+
+    def __post_init__(self) -> None:
+        _checks.real("target", self.target, 0.0, open_low=True)
+
+    def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
+        """Return the temperature of each choice: 1."""
+        return np.ones(n)
+
+
+@dataclass(frozen=True)
+class QLearning:
+    """Only the reward of the action taken is told, and only that action's row learns.
+
+    Parameters
+    ----------
+    reward
+        R for the right action; 0 for the others.
+    temperature
+        Of the softmax policy: a number, or a `Schedule`.
+    """
+
+    reward: float = 10.0
+    temperature: float | Schedule = 1.0
+
+    def __post_init__(self) -> None:
+        _checks.real("reward", self.reward, 0.0, open_low=True)
+        if not isinstance(self.temperature, Schedule):
+            _checks.real("temperature", self.temperature, 0.0, open_low=True)
+
+    @property
+    def target(self) -> float:
+        """The output that is right for a rewarded action."""
+        return self.reward
+
+    def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
+        """Return the temperature of each choice from episode `first` on."""
+        if isinstance(self.temperature, Schedule):
+            return self.temperature.at(np.arange(first, first + n))
+        return np.full(n, float(self.temperature))
