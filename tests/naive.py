@@ -76,3 +76,30 @@ def cost(W, theta, v, label, target):
     """E of one episode."""
     y = W @ np.maximum(0, v - theta)
     return ((target * (np.arange(len(W)) == label) - y) ** 2).sum()
+
+
+def choose(y, temperature, u):
+    """The class that a uniform number u draws from softmax(y / temperature)."""
+    p = np.exp((y - y.max()) / temperature)
+    return int(np.searchsorted(np.cumsum(p)[:-1], u * p.sum(), side="right"))
+
+
+def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0):
+    """One batch of Q-learning in float64: new W and theta, costs, actions."""
+    dW, dtheta, denominator, costs, actions = np.zeros_like(W), np.zeros_like(theta), 0.0, [], []
+    for v, label, u in zip(V, labels, uniforms, strict=True):
+        x = np.maximum(0, v - theta) if learner.thresholds else v
+        Q = W @ x
+        a = choose(Q, learner.rule.temperature, u)
+        e = learner.rule.reward * (a == label) - Q[a]
+        dW[a] += e * x / len(V)
+        dtheta -= (x > 0) * e * W[a] / len(V)
+        denominator += (x @ x + kappa * W[a] ** 2 @ (x > 0)) / len(V)
+        costs.append(e * e)
+        actions.append(a)
+    rate_w, rate_theta = learner.eta_w, learner.eta_theta
+    if learner.step == "normalised":
+        rate_w = learner.mu / denominator if denominator > 0 else 0.0
+        rate_theta = kappa * rate_w
+    new_theta = theta + learner.local * rate_theta * dtheta
+    return W + rate_w * dW, new_theta, np.array(costs), np.array(actions)

@@ -1,0 +1,53 @@
+"""A picture of one episode: what is shown, what the reservoir makes of it, and what thresholds leave of that."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon.reservoir import Reservoir
+
+DPI = 100
+
+
+def draw_episode(
+    inputs: NDArray[np.float32], reservoir: Reservoir, theta: float | NDArray[np.float32] | None, title: str
+) -> NDArray[np.uint8]:
+    """Return an RGB image of an episode: input, hidden state and sparse code.
+
+    Parameters
+    ----------
+    inputs
+        One series, shape (n_steps, n_inputs).
+    reservoir
+        Through which it goes.
+    theta
+        Thresholds of the code; left out, one for all above which 15% of the neurons are.
+    title
+        What is shown.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    V = np.asarray(reservoir.run(inputs[None], trajectory=True))[0]
+    level = np.quantile(V[-1], 0.85) if theta is None else theta
+    x = np.maximum(V[-1] - level, 0)
+    figure = Figure(figsize=(9, 3.3), dpi=DPI, layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    figure.suptitle(title, fontsize=11)
+    _map(figure, left, inputs.T, "input channel", "input s, with noise")
+    order = np.argsort(V[-1])[:: max(1, len(x) // 100)]
+    _map(figure, middle, V[:, order].T, "neurons, sorted by last state", "hidden state V")
+    right.stem(np.flatnonzero(x), x[x > 0], basefmt=" ", markerfmt=".")
+    right.set(xlim=(0, len(x)), xlabel="neuron", ylim=(0, None), ylabel="x")
+    right.set_title(f"sparse code x: {(x > 0).mean():.0%} active", fontsize=10)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[:, :, :3])
+
+
+def _map(figure: Any, ax: Any, values: NDArray[np.float32], label: str, title: str) -> None:
+    image = ax.imshow(values, aspect="auto", cmap="cividis", interpolation="nearest", origin="lower")
+    figure.colorbar(image, ax=ax)
+    ax.set(xlabel="step", ylabel=label)
+    ax.set_title(title, fontsize=10)

@@ -1,0 +1,279 @@
+"""The tasks as Gymnasium environments: one decision per episode.
+
+An observation is what the input channels receive over an episode, noise and all, shape (n_steps, n_channels); an action
+is a class; the right one is rewarded. `ReservoirFeatures` turns observations into reservoir states. Importing this
+module registers `kenyon/Static-v0` and `kenyon/Sequence-v0`, for `gymnasium.make` and `gymnasium.make_vec`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorObservationWrapper
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from kenyon import _checks
+from kenyon._pictures import draw_episode
+from kenyon.odours import load_odours
+from kenyon.reservoir import Reservoir
+from kenyon.tasks import Draw, SequenceTask, StaticTask, Task
+
+MOST_SIGMAS = 7.0  # the generator's normal numbers stay below 6.8
+
+
+def _spaces(task: Task) -> tuple[Any, Any]:
+    largest = float(task.odours.scaled.max())
+    reach = MOST_SIGMAS * task.noise
+    shape = (task.n_steps, len(task.odours.channels))
+    low, high = np.float32(min(0.0, 1 - reach) * largest), np.float32((1 + reach) * largest)
+    return gym.spaces.Box(low, high, shape, np.float32), gym.spaces.Discrete(task.n_classes)
+
+
+class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
+    """A task, one episode at a time.
+
+    Parameters
+    ----------
+    task
+        Which stimuli, which classes.
+    reward
+        For the right action; 0 for the others.
+    render_mode
+        "rgb_array": `render` gives a picture of the episode as the odour, the hidden state and a sparse code.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 (as Gymnasium has it)
+
+    def __init__(self, task: Task, *, reward: float = 10.0, render_mode: str | None = None) -> None:
+        self.task, self.reward = task, _checks.real("reward", reward, 0.0, open_low=True)
+        if render_mode is not None:
+            _checks.one_of("render_mode", render_mode, ("rgb_array",))
+        self.render_mode = render_mode
+        self.observation_space, self.action_space = _spaces(task)
+        self._episode = _Episodes(task, 1)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin the next episode; with a seed, the first of that seed."""
+        super().reset(seed=seed)
+        self._episode.next(self.np_random if seed is not None or self._episode.seed is None else None)
+        return self._episode.inputs[0], self._info()
+
+    def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Decide, and end the episode."""
+        if self._episode.over:
+            raise gym.error.ResetNeeded("this episode is over: call reset() before the next step()")
+        if not self.action_space.contains(action):
+            raise ValueError(f"action must be from 0 to {self.task.n_classes - 1}, not {action!r}")
+        self._episode.over = True
+        right = int(action) == int(self._episode.draw.labels[0])
+        return self._episode.inputs[0].copy(), self.reward * right, True, False, {**self._info(), "right": right}
+
+    def render(self) -> Any:
+        """Return a picture of the episode, drawn with a reservoir of default settings."""
+        return self.picture(None) if self.render_mode == "rgb_array" else None
+
+    def picture(
+        self, reservoir: Reservoir | None, theta: float | NDArray[np.float32] | None = None
+    ) -> NDArray[np.uint8]:
+        """Return a picture of the episode as this reservoir sees it."""
+        reservoir = reservoir or Reservoir(200, n_inputs=len(self.task.odours.channels))
+        title = " - ".join(self.task.names(int(self._episode.draw.items[0])))
+        return draw_episode(self._episode.inputs[0], reservoir, theta, title)
+
+    def _info(self) -> dict[str, Any]:
+        item = int(self._episode.draw.items[0])
+        return {"odours": self.task.names(item), "item": item}
+
+
+class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """Many episodes of a task at once, made in one call of the kernel.
+
+    As in Gymnasium's own vector environments, the step after a decision begins the next episodes, whatever its actions.
+
+    Parameters
+    ----------
+    task
+        Which stimuli, which classes.
+    num_envs
+        How many episodes run side by side.
+    reward
+        For the right action; 0 for the others.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
+
+    def __init__(self, task: Task, num_envs: int = 1, *, reward: float = 10.0) -> None:
+        self.num_envs = _checks.integer("num_envs", num_envs, 1)
+        self.task, self.reward = task, _checks.real("reward", reward, 0.0, open_low=True)
+        self.single_observation_space, self.single_action_space = _spaces(task)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._names = _name_table(task)
+        self._episode = _Episodes(task, num_envs)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin the next episodes; with a seed, the first of that seed."""
+        super().reset(seed=seed)
+        self._episode.next(self.np_random if seed is not None or self._episode.seed is None else None)
+        return self._episode.inputs, self._info()
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Decide all; or, where all was decided, begin the next episodes."""
+        if self._episode.seed is None:
+            raise gym.error.ResetNeeded("call reset() before the first step()")
+        no = np.zeros(self.num_envs, bool)
+        if self._episode.over:
+            self._episode.next(None)
+            return self._episode.inputs, np.zeros(self.num_envs), no, no.copy(), self._info()
+        actions = np.asarray(actions)
+        if not self.action_space.contains(actions):
+            raise ValueError(f"actions must be {self.num_envs} integers from 0 to {self.task.n_classes - 1}")
+        self._episode.over = True
+        right = actions == self._episode.draw.labels
+        info = {**self._info(), "right": right, "_right": ~no}
+        return self._episode.inputs, self.reward * right, ~no, no, info
+
+    def _info(self) -> dict[str, Any]:
+        items, mask = self._episode.draw.items, np.ones(self.num_envs, bool)
+        return {"odours": self._names[items], "_odours": mask, "item": items, "_item": mask}
+
+
+class ReservoirFeatures(gym.ObservationWrapper[NDArray[np.float32], np.int64, NDArray[np.float32]]):
+    """Observations as a reservoir sees them: its states at the decision.
+
+    Parameters
+    ----------
+    env
+        An environment whose observations are series, shape (n_steps, n_channels).
+    reservoir
+        The reservoir.
+    theta
+        Thresholds: give x = relu(V - theta) instead of V.
+    """
+
+    def __init__(
+        self, env: gym.Env[Any, Any], reservoir: Reservoir, theta: float | NDArray[np.float32] | None = None
+    ) -> None:
+        super().__init__(env)
+        self.reservoir, self.theta = reservoir, theta
+        self.observation_space = gym.spaces.Box(0.0, np.inf, (reservoir.n_neurons,), np.float32)
+
+    def observation(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the features of one series."""
+        return np.asarray(_features(self.reservoir, observation[None], self.theta, 1)[0])
+
+    def render(self) -> Any:
+        """Return a picture of the episode as this reservoir sees it."""
+        return self.env.unwrapped.picture(self.reservoir, self.theta)  # type: ignore[attr-defined]
+
+
+class ReservoirFeaturesVector(VectorObservationWrapper):
+    """The same for a vector environment, all series in one call of the kernel.
+
+    Parameters
+    ----------
+    env
+        A vector environment whose observations are series, shape (num_envs, n_steps, n_channels).
+    reservoir
+        The reservoir.
+    theta
+        Thresholds: give x = relu(V - theta) instead of V.
+    threads
+        Number of threads that simulate.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        reservoir: Reservoir,
+        theta: float | NDArray[np.float32] | None = None,
+        *,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(env)
+        self.reservoir, self.theta, self.threads = reservoir, theta, threads
+        self.single_observation_space = gym.spaces.Box(0.0, np.inf, (reservoir.n_neurons,), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, env.num_envs)
+        self._seen: tuple[Any, Any] = (None, None)
+
+    def observations(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the features of all series; those of a decision are the ones it was made on."""
+        if self._seen[0] is not observations:
+            self._seen = observations, _features(self.reservoir, observations, self.theta, self.threads)
+        return np.asarray(self._seen[1])
+
+
+class _Episodes:
+    """The running episodes of an environment: `n` side by side, the next ones following in the stream of the seed."""
+
+    def __init__(self, task: Task, n: int) -> None:
+        self.task, self.n = task, n
+        self.seed: int | None = None
+        self.first, self.over = 0, True
+        self.draw: Draw = task.draw(0)
+        self.inputs = np.empty((0, task.n_steps, len(task.odours.channels)), np.float32)
+
+    def next(self, rng: np.random.Generator | None) -> None:
+        """Go on to the next episodes, or with `rng` to the first of a new seed."""
+        if rng is not None:
+            self.seed, self.first = int(rng.integers(2**63)), 0
+        else:
+            self.first += self.n
+        seed = self.seed or 0
+        self.draw, self.over = self.task.draw(self.n, seed, first=self.first), False
+        self.inputs = self.task.inputs(self.n, seed, first=self.first)
+
+
+def _features(
+    reservoir: Reservoir, series: NDArray[np.float32], theta: float | NDArray[np.float32] | None, threads: int
+) -> NDArray[np.float32]:
+    V = reservoir.run(series, threads=threads)
+    return V if theta is None else np.maximum(V - np.float32(theta), np.float32(0))
+
+
+def _name_table(task: Task) -> NDArray[np.object_]:
+    table = np.empty(len(task), object)
+    for item in range(len(task)):
+        table[item] = task.names(item)
+    return table
+
+
+def _static(n_stimuli: int = 140, n_classes: int = 2, task_seed: int = 0) -> Task:
+    return StaticTask(load_odours(), n_stimuli, n_classes, task_seed)
+
+
+def _sequence(n_bases: int = 8, n_classes: int = 2, task_seed: int = 0) -> Task:
+    return SequenceTask(load_odours(), n_bases, n_classes, task_seed)
+
+
+def static_env(*, reward: float = 10.0, render_mode: str | None = None, **task: int) -> TaskEnv:
+    """Return the static task as an environment; `n_stimuli`, `n_classes` and `task_seed` as keywords."""
+    return TaskEnv(_static(**task), reward=reward, render_mode=render_mode)
+
+
+def static_vector_env(num_envs: int = 1, *, reward: float = 10.0, **task: int) -> TaskVectorEnv:
+    """Return the static task as a vector environment."""
+    return TaskVectorEnv(_static(**task), num_envs, reward=reward)
+
+
+def sequence_env(*, reward: float = 10.0, render_mode: str | None = None, **task: int) -> TaskEnv:
+    """Return the sequence task as an environment; `n_bases`, `n_classes` and `task_seed` as keywords."""
+    return TaskEnv(_sequence(**task), reward=reward, render_mode=render_mode)
+
+
+def sequence_vector_env(num_envs: int = 1, *, reward: float = 10.0, **task: int) -> TaskVectorEnv:
+    """Return the sequence task as a vector environment."""
+    return TaskVectorEnv(_sequence(**task), num_envs, reward=reward)
+
+
+gym.register("kenyon/Static-v0", entry_point=static_env, vector_entry_point=static_vector_env)
+gym.register("kenyon/Sequence-v0", entry_point=sequence_env, vector_entry_point=sequence_vector_env)
