@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: test bench docs format clean
+.PHONY: test bench example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
 
@@ -11,6 +11,11 @@ test: .venv/.test
 
 bench: .venv/.bench
 	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/learning.py
+	$(BIN)/python benchmarks/environments.py
+
+example-rl: .venv/.examples
+	$(BIN)/python examples/reinforcement.py
 
 docs: .venv/.docs
 	$(BIN)/python docs/pictures.py

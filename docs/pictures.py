@@ -5,7 +5,9 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -15,6 +17,14 @@ FOLDER = Path(__file__).parent / "pictures"
 STIMULI = ("ethyl acetate", "1-hexanol", "methyl salicylate")
 COLOURS = ("#0072B2", "#D55E00", "#009E73")  # of Okabe and Ito's palette, which all readers can tell apart
 STEP = 0.01  # seconds
+SEEDS = (0, 1, 2)
+LEARNERS = {  # name, learner, colour, height of the label beside the curves
+    "GradientWeights": (kn.GradientWeights(), "#595959", 0.635),
+    "GradientThresholds": (kn.GradientThresholds(), "#AA4499", 0.81),
+    "Metropolis": (kn.Metropolis(), "#009E73", 0.912),
+    "Composed": (kn.Composed(), "#0072B2", 0.963),
+    "Normalised": (kn.Normalised(), "#D55E00", 1.005),
+}
 STYLE = {
     "font.size": 9,
     "axes.titlesize": 9,
@@ -30,6 +40,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with mpl.rc_context(STYLE):
         save(from_odour_to_state(), "from_odour_to_state.png")
+        save(learned_sparsity(), "learned_sparsity.png")
 
 
 def save(figure: Figure, name: str) -> None:
@@ -87,6 +98,61 @@ def draw_states(ax: Axes, V: NDArray[np.float32]) -> None:
     ax.set(title="c  Reservoir: 40 of 1000 neurons", xlabel="time (s)", ylabel="hidden state V")
     ax.set(xlim=(0, time[-1]), ylim=(0, None), xticks=[0, 0.25, 0.5], yticks=[0, 0.5, 1, 1.5, 2])
     ax.text(time[-1] - 0.01, ax.get_ylim()[1], "decision", ha="right", va="top", color="0.3")
+
+
+def learned_sparsity() -> Figure:
+    """Training curves of the five learners, and the codes that thresholds make."""
+    odours = kn.load_odours()
+    learners = {name: learner for name, (learner, _, _) in LEARNERS.items()}
+    tasks, networks = [kn.StaticTask(odours, seed=seed) for seed in SEEDS], [kn.Reservoir(seed=seed) for seed in SEEDS]
+    results = [
+        kn.train(learners, reservoir, task, 60_000, seed=seed, n_bins=40, threads=2)
+        for seed, task, reservoir in zip(SEEDS, tasks, networks, strict=True)
+    ]
+    figure = plt.figure(figsize=(9, 3.5), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=[1, 1.25], wspace=0.03)
+    draw_curves(left.subplots(), results)
+    (batch,) = networks[0].stream(tasks[0], 1000, seed=99, batch_size=1000)
+    _, first = np.unique(batch.items, return_index=True)
+    draw_codes(right, batch.states[first[:20], ::16], results[0])
+    return figure
+
+
+def draw_curves(ax: Axes, results: list[xr.Dataset]) -> None:
+    """Draw the mean over seeds, and a band from the lowest to the highest, each named at its end."""
+    episode = results[0].episode / 1000
+    for name, (_, colour, height) in LEARNERS.items():
+        curves = np.array([one.training_accuracy.sel(learner=name) for one in results])
+        ax.fill_between(episode, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.2, linewidth=0)
+        ax.plot(episode, curves.mean(axis=0), color=colour, linewidth=1.6)
+        ax.text(61, height, name, color=colour, va="center")
+    ax.axhline(0.5, color="0.5", linestyle=":", linewidth=1)
+    ax.text(60, 0.505, "chance", color="0.4", ha="right", va="bottom", fontsize=8)
+    ax.set(
+        title="a  Learning 140 odours by heart", xlabel="episodes (thousands)", ylabel="right choices while learning"
+    )
+    ax.set(xlim=(0, 60), ylim=(0.48, 1.02), xticks=[0, 20, 40, 60], yticks=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+
+
+def draw_codes(figure: Figure, V: NDArray[np.float32], result: xr.Dataset) -> None:
+    """Draw what readouts see of the same states, a row per neuron and a column per odour; white is silent."""
+    order = np.argsort(V.mean(axis=0))
+    axes = figure.subplots(1, 3, sharey=True)
+    size = Normalize(0, float(np.quantile(V, 0.98)))
+    colours = ListedColormap(mpl.colormaps["Greys"](np.linspace(0.35, 1, 256)))  # the weakest is still not white
+    colours.set_bad("white")
+    heads = {"GradientWeights": "no thresholds", "Composed": "Composed", "Normalised": "Normalised"}
+    for ax, (name, head) in zip(axes, heads.items(), strict=True):
+        chosen = result.sel(learner=name)
+        x = np.maximum(V - chosen.theta.values[::16], 0)[:, order]
+        image = ax.imshow(np.ma.masked_equal(x.T, 0), aspect="auto", cmap=colours, norm=size, interpolation="nearest")
+        ax.set_title(f"{head}\n{100 * float(chosen.coding_level):.3g}% active", loc="center", color=LEARNERS[name][1])
+        ax.set(xticks=[0, 9, 19], xticklabels=[1, 10, 20], yticks=[])
+        ax.spines[["top", "right"]].set_visible(True)
+    axes[0].set_ylabel("63 of 1000 neurons, by mean state")
+    axes[1].set_xlabel("odour")
+    figure.colorbar(image, ax=axes, label="x = relu(V - theta); white: silent", aspect=30, extend="max")
+    figure.suptitle("b  What the readout sees", x=0.01, ha="left", fontsize=9)
 
 
 if __name__ == "__main__":

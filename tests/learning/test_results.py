@@ -41,3 +41,36 @@ def test_normalised_memorises_336_sequences_within_100_000_episodes(seed):
     assert len(task) == 336
     assert result.accuracy[0] > 0.98
     assert result.training_accuracy[0, -1] > 0.98
+
+
+def by_reward(eta_w, batch):
+    """Return the baseline with its three batch sizes, Composed and Normalised, all by reward."""
+    rule = kn.QLearning()
+    return {
+        **{f"gd_w {n}": kn.GradientWeights(rule=rule, batch=n, eta_w=eta_w) for n in (1, 10, 100)},
+        "composed": kn.Composed(rule=rule, batch=batch),
+        "normalised": kn.Normalised(rule=rule),
+    }
+
+
+def test_by_reward_composed_beats_the_best_baseline_and_normalised_beats_composed_on_odours():
+    for seed in SEEDS:
+        task, reservoir = kn.StaticTask(ODOURS, 140, seed=seed), kn.Reservoir(seed=seed)
+        learners = by_reward(0.0018, 1)
+        result = kn.train(learners, reservoir, task, 60_000, seed=seed, threads=2, diverged="record")
+        baseline, (composed, normalised) = np.nanmax(result.accuracy[:3]), result.accuracy.values[3:]
+        assert baseline < composed < normalised
+
+
+def test_by_reward_composed_beats_the_best_baseline_and_normalised_beats_composed_on_sequences():
+    """Of Composed on average over the seeds: its lead is small."""
+    leads = []
+    for seed in SEEDS:
+        task = kn.SequenceTask(ODOURS, 28, seed=seed)
+        reservoir = kn.Reservoir(leak_rate=0.1, spectral_radius=0.95, seed=seed)
+        learners = by_reward(0.00045, 10)
+        result = kn.train(learners, reservoir, task, 300_000, seed=seed, threads=2, diverged="record")
+        baseline, (composed, normalised) = np.nanmax(result.accuracy[:3]), result.accuracy.values[3:]
+        leads.append(composed - baseline)
+        assert normalised > composed
+    assert np.mean(leads) > 0
