@@ -12,9 +12,7 @@ SIDE_BY_SIDE, ROUNDS = 1024, 5
 
 
 def main() -> None:
-    print(
-        f"Episodes per second, median of {ROUNDS} rounds; the vector form runs {SIDE_BY_SIDE} side by side, on one thread"
-    )
+    print(f"Episodes per second, median of {ROUNDS} rounds; vector: {SIDE_BY_SIDE} side by side, on one thread")
     print(f"  {'':<44}{'single':>9}{'vector':>10}{'ratio':>8}")
     for name in ("kenyon/Static-v0", "kenyon/Sequence-v0"):
         for features in (False, True):

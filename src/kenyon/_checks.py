@@ -63,6 +63,28 @@ def numbers(name: str, value: ArrayLike, shape: str, n_dims: int) -> NDArray[Any
     return array
 
 
+def labels(value: ArrayLike, n: int, n_classes: int) -> NDArray[np.intp]:
+    """Return `value` as `n` classes from 0 to n_classes - 1."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu" or array.shape != (n,):
+        raise ValueError(f"labels must be {n} integers, one per row of states, not {array.dtype} {array.shape}")
+    if n and (array.min() < 0 or array.max() >= n_classes):
+        raise ValueError(f"labels must be from 0 to {n_classes - 1}, not {array.min()} to {array.max()}")
+    return array.astype(np.intp, copy=False)
+
+
+def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32]:
+    """Return `value` as hidden states (n, n_neurons) in single precision, refusing NaN and inf."""
+    width = "n_neurons" if n_neurons is None else n_neurons
+    array = numbers("states", value, f"(n, {width})", 2)
+    if array.shape[1] == 0 or (n_neurons is not None and array.shape[1] != n_neurons):
+        raise ValueError(f"states must have shape (n, {width}), not {array.shape}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = np.ascontiguousarray(array, dtype=np.float32)
+        finite = np.isfinite(result.sum())  # one pass; only if it fails is every state looked at
+    return result if finite else single("states", array)
+
+
 def single(name: str, array: NDArray[Any]) -> NDArray[np.float32]:
     """Return `array` in single precision, contiguous, refusing NaN, inf and what float32 cannot hold."""
     with np.errstate(over="ignore"):

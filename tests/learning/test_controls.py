@@ -58,3 +58,22 @@ def test_recursive_least_squares_is_ridge_kept_up_to_date():
 def test_settings_that_make_no_sense_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("learner", [kn.Normalised(), kn.Composed(start=0.1), kn.Ridge(), kn.RecursiveLeastSquares()])
+def test_states_and_labels_that_do_not_fit_are_refused_by_name(learner):
+    V, labels = episodes(np.random.default_rng(0), 20, 6, 3)
+    state = learner.begin(V, 3, kn.Source(0, "t"))
+    holed = V.copy()
+    holed[3, 2] = np.nan
+    for states, classes, message in [
+        (V[:, :5], labels, r"states must have shape \(n, 6\), not \(20, 5\)"),
+        (V[0], labels, r"states must have shape \(n, 6\), not \(6,\)"),
+        (holed, labels, r"states must be finite.*states\[3, 2\] is nan"),
+        (V, labels[:7], "labels must be 20 integers"),
+        (V, labels.astype(float), "labels must be 20 integers"),
+        (V, labels + 1, "labels must be from 0 to 2, not 1 to 3"),
+        (V, labels - 1, "labels must be from 0 to 2, not -1 to 1"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            learner.update(state, states, classes)

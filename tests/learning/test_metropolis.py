@@ -27,7 +27,7 @@ def test_costs_that_are_not_finite():
 def test_acceptance_frequency_of_the_learner_itself():
     """Constructed costs: nothing is learned and nothing is active, so both networks cost the same and all is kept."""
     learner = kn.Metropolis(start=100.0, period=1, eta_w=0.0)
-    V, labels = episodes(np.random.default_rng(0), 300, 5, 2)
+    V, labels = episodes(np.random.default_rng(0), 300, 5, 2)  # fewer than would be called a silence
     _, info = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
     assert all(one.accepted and one.cost == one.proposed_cost == 100.0 for one in info.proposals)
     steps = np.diff([one.theta_g for one in info.proposals])
@@ -106,11 +106,32 @@ def test_divergence_is_named_with_its_cause_and_remedy(learner):
 def test_thresholds_that_fled_above_all_states_are_named():
     V, labels = loud(1300)
     learner = kn.GradientThresholds()
-    with pytest.raises(kn.Diverged, match="no neuron was active in the last 1.* episodes.*start lower"):
+    with pytest.raises(kn.Diverged, match="no neuron was active in 1000 episodes on end.*start lower"):
         learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
     state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V[:700], labels[:700])  # counts on
     with pytest.raises(kn.Diverged, match="no neuron was active"):
         learner.update(state, V[700:], labels[700:])
+
+
+def test_silence_is_counted_across_calls_and_within_them():
+    V, labels = loud(2500)
+    V[:1200] = 0.0  # long enough, though it ends within the call
+    learner = kn.Learner(eta_w=1e-5)
+    with pytest.raises(kn.Diverged, match="no neuron was active"):
+        learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    V[999] = 1.0
+    state = learner.begin(V, 2, kn.Source(0, "t"))
+    for first in range(0, 2500, 500):
+        state, _ = learner.update(state, V[first : first + 500], labels[first : first + 500])
+    assert state.silent == 0
+
+
+def test_a_search_has_ten_decisions_to_end_a_silence():
+    V, labels = episodes(np.random.default_rng(0), 1200, 20, 2)
+    learner = kn.Composed(start=50.0, period=100)
+    state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V[:999], labels[:999])
+    with pytest.raises(kn.Diverged, match="no neuron was active in 1000 episodes"):
+        learner.update(state, V[999:], labels[999:])
 
 
 def test_a_pair_that_diverged_is_named_and_a_proposal_that_diverges_is_not_kept():

@@ -118,6 +118,17 @@ def test_divergence_is_raised_or_recorded_and_the_others_go_on():
     assert "use eta_w below" in json.loads(result.attrs["diverged"])["wild"]
 
 
+def test_a_failure_of_prelearning_is_raised_or_recorded_too():
+    learners = {"wild": kn.Metropolis(eta_w=50.0), "normalised": kn.Normalised()}
+    with pytest.raises(kn.Diverged, match="wild, in prelearning, diverged"):
+        kn.train(learners, RESERVOIR, TASK, 500)
+    result = kn.train(learners, RESERVOIR, TASK, 500, diverged="record")
+    assert result.accuracy.isnull().values.tolist() == [True, False]
+    assert "no start of prelearning is stable" in json.loads(result.attrs["diverged"])["wild"]
+    with pytest.raises(kn.Diverged):
+        kn.prelearn(learners["wild"], RESERVOIR, TASK)
+
+
 def test_controls_stand_beside_the_learners():
     learners = {
         "ridge": kn.Ridge(),

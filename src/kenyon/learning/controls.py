@@ -37,7 +37,7 @@ class Ridge:
     Parameters
     ----------
     penalty
-        lambda, as a share of the mean squared state: 0 is plain least squares.
+        lambda, as a share of the sum of all squared states: 0 is plain least squares.
     target
         Output wanted for the right class; 0 is wanted for the others.
     """
@@ -56,7 +56,8 @@ class Ridge:
 
     def update(self, state: RidgeState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RidgeState, Info]:
         """Add episodes to the sums. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
-        X = V.astype(np.float64)
+        X = _checks.states(V, len(state.gram)).astype(np.float64)
+        labels = _checks.labels(labels, len(X), len(state.cross))
         wanted = self.target * (labels[:, None] == np.arange(len(state.cross)))
         nothing = np.full(len(V), np.nan, np.float32)
         new = RidgeState(state.gram + X.T @ X, state.cross + wanted.T @ X, state.n_episodes + len(V))
@@ -106,6 +107,8 @@ class RecursiveLeastSquares:
 
     def update(self, state: RLSState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RLSState, Info]:
         """Learn from episodes in order."""
+        V = _checks.states(V, len(state.P))
+        labels = _checks.labels(labels, len(V), len(state.W))
         W, P = state.W.copy(), state.P.copy(order="F")
         uniforms = state.source.uniforms("choice", state.episode, len(V))[:, 0]
         cost, correct = np.empty(len(V), np.float32), np.empty(len(V), np.float32)

@@ -89,20 +89,25 @@ def outcome(n_networks: int, n_episodes: int) -> Outcome:
 
 
 @njit
-def _features(V, n, theta, m, thresholds, tail, x):
-    """Write x of episode n for network m; return its squared length."""
-    n_neurons, n_padded = uintp(V.shape[1]), uintp(theta.shape[1])
+def _read(V, n, nets, m, thresholds, tail, x, y):
+    """Write x of episode n and y of network m; return |x|^2. The first two rows ride on the pass that makes x."""
+    n_neurons, n_padded = uintp(V.shape[1]), uintp(len(x))
     whole = n_neurons // uintp(LANES) * uintp(LANES)
     for i in range(n_neurons - whole):
         tail[i] = V[n, whole + uintp(i)]
-    row, own = uintp(n) * n_neurons, uintp(m) * n_padded
-    norm2 = lanes_of(np.float32(0))
+    shown, own, row = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
+    norm2 = y0 = y1 = lanes_of(np.float32(0))
     for i in range(uintp(0), n_padded, uintp(LANES)):
-        v = load_at(V, row + i) if i < whole else load_at(tail, i - whole)
+        v = load_at(V, shown + i) if i < whole else load_at(tail, i - whole)
         if thresholds:
-            v = relu(v - load_at(theta, own + i))
+            v = relu(v - load_at(nets.theta, own + i))
         store_at(x, i, v)
         norm2 = fma(v, v, norm2)
+        y0 = fma(load_at(nets.W, row + i), v, y0)
+        y1 = fma(load_at(nets.W, row + n_padded + i), v, y1)
+    y[0], y[1] = sum_lanes(y0), sum_lanes(y1)
+    for j in range(2, len(y)):
+        y[j] = _output(nets.W, row + uintp(j) * n_padded, x)
     return sum_lanes(norm2)
 
 
@@ -128,11 +133,11 @@ def _active_weight(W, row, x):
 @njit
 def _learn_one(W, rows, theta, own, x, e, rate_W, rate_theta, local):
     """Take a step along one episode: rows of W that learn, and thresholds by the weights as they were."""
-    first, last, size = rows
+    base, first, last, size = rows
     for i in range(uintp(0), size, uintp(LANES)):
         active, pull = load_at(x, i), lanes_of(np.float32(0))
         for j in range(first, last):
-            place = uintp(j) * size + i
+            place = (base + uintp(j)) * size + i
             w, error = load_at(W, place), e[j]
             pull = fma(lanes_of(error), w, pull)
             store_at(W, place, fma(lanes_of(rate_W * error), active, w))
@@ -142,13 +147,28 @@ def _learn_one(W, rows, theta, own, x, e, rate_W, rate_theta, local):
 
 
 @njit
+def _learn_two(W, row, theta, own, x, e, rate_W, rate_theta, local):
+    """Do the same for exactly two rows, the usual number, with all factors held in registers."""
+    size = uintp(len(x))
+    e0, e1, rate = lanes_of(e[0]), lanes_of(e[1]), lanes_of(-rate_theta)
+    f0, f1 = lanes_of(rate_W * e[0]), lanes_of(rate_W * e[1])
+    for i in range(uintp(0), size, uintp(LANES)):
+        active, w0, w1 = load_at(x, i), load_at(W, row + i), load_at(W, row + size + i)
+        store_at(W, row + i, fma(f0, active, w0))
+        store_at(W, row + size + i, fma(f1, active, w1))
+        if local:
+            pull = where_positive(active, fma(e1, w1, e0 * w0))
+            store_at(theta, own + i, fma(rate, pull, load_at(theta, own + i)))
+
+
+@njit
 def _collect(W, grad_W, rows, grad_theta, own, x, e, local):
     """Add one episode to the batch's gradient."""
-    first, last, size = rows
+    base, first, last, size = rows
     for i in range(uintp(0), size, uintp(LANES)):
         active, pull = load_at(x, i), lanes_of(np.float32(0))
         for j in range(first, last):
-            place = uintp(j) * size + i
+            place = (base + uintp(j)) * size + i
             error = lanes_of(e[j])
             pull = fma(error, load_at(W, place), pull)
             store_at(grad_W, place, fma(error, active, load_at(grad_W, place)))
@@ -226,10 +246,8 @@ def learn(step, nets, V, labels, uniforms, temperatures, filled, out):
     for n in range(len(V)):
         filled += 1
         for m in range(n_networks):
-            norm2 = _features(V, n, nets.theta, m, step.thresholds, tail, x)
+            norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
             base = m * n_classes
-            for j in range(n_classes):
-                y[j] = _output(nets.W, uintp(base + j) * size, x)
             action = choose(y, temperatures[n], uniforms[n, m]) if m < uniforms.shape[1] else -1
             first, last = 0, n_classes
             if step.by_reward:
@@ -252,17 +270,19 @@ def learn(step, nets, V, labels, uniforms, temperatures, filled, out):
 @njit
 def _update(step, nets, m, first, last, x, e, filled):
     """Learn from one episode, at once or as a part of its batch."""
-    n_classes, size = nets.W.shape[1], uintp(len(x))
-    W, grad_W = nets.W[m], nets.grad_W[m]
-    rows, own = (first, last, size), uintp(m) * size
+    n_classes, size = uintp(nets.W.shape[1]), uintp(len(x))
+    rows, own = (uintp(m) * n_classes, first, last, size), uintp(m) * size
     if step.batch == 1:
         rate_W, rate_theta = _rates(step, nets.size[m, 1], 1)
-        _learn_one(W, rows, nets.theta, own, x, e, rate_W, rate_theta, step.local)
+        if n_classes == 2 and last - first == 2:
+            _learn_two(nets.W, own * n_classes, nets.theta, own, x, e, rate_W, rate_theta, step.local)
+        else:
+            _learn_one(nets.W, rows, nets.theta, own, x, e, rate_W, rate_theta, step.local)
     else:
-        _collect(W, grad_W, rows, nets.grad_theta, own, x, e, step.local)
+        _collect(nets.W, nets.grad_W, rows, nets.grad_theta, own, x, e, step.local)
         if filled == step.batch:
             rate_W, rate_theta = _rates(step, nets.size[m, 1], step.batch)
-            _spend(W, grad_W, uintp(0), uintp(n_classes) * size, rate_W)
+            _spend(nets.W, nets.grad_W, own * n_classes, size * n_classes, rate_W)
             if step.local:
                 _spend(nets.theta, nets.grad_theta, own, size, -rate_theta)
     if filled == step.batch:

@@ -125,6 +125,8 @@ class Learner:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
         if self.start == "prelearned":
             raise ValueError('start="prelearned" needs a value: call `prelearn`, or let `train` do so')
+        V = _checks.states(V)
+        n_classes = _checks.integer("n_classes", n_classes, 2)
         n_neurons = V.shape[1]
         theta, theta_g = np.zeros(n_neurons, np.float32), 0.0
         if isinstance(self.start, Percentile):
@@ -138,7 +140,9 @@ class Learner:
 
     def update(self, state: State, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[State, Info]:
         """Learn from episodes in order; return the new state and what happened. `state` is left as it was."""
-        V = np.ascontiguousarray(standardise(V, state.shift, state.scale), np.float32)
+        V = _checks.states(V, state.n_neurons)
+        labels = _checks.labels(labels, len(V), state.nets.W.shape[1])
+        V = standardise(V, state.shift, state.scale)
         state = state._replace(nets=state.nets.copy())
         uniforms = state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing]
         temperatures = self.rule.temperatures(state.episode, len(V))
@@ -232,15 +236,18 @@ class Learner:
         raise Diverged(state.source.name, episode, self._remedy(norm2))
 
     def _check_silence(self, state: State, norm2: NDArray[np.float32]) -> State:
-        """Raise `Diverged` if all thresholds have risen above all states, which no gradient can mend."""
-        active = np.flatnonzero(norm2)
-        silent = len(norm2) - 1 - int(active[-1]) if len(active) else state.silent + len(norm2)
-        if silent >= SILENCE and not self.search:
-            message = f"no neuron was active in the last {silent} episodes, for thresholds lie above all states; "
-            raise Diverged(
-                state.source.name, state.episode, message + "use smaller eta_w and eta_theta, or start lower"
-            )
-        return state._replace(silent=silent)
+        """Raise `Diverged` if all thresholds have risen above all states, which no gradient can mend.
+
+        A search may still bring them down, and is given ten decisions to do so.
+        """
+        ends = np.concatenate([[-1 - state.silent], np.flatnonzero(norm2), [len(norm2)]])
+        runs = np.diff(ends) - 1
+        limit = max(SILENCE, 10 * self.batch * self.period) if self.search else SILENCE
+        if runs.max() >= limit:
+            message = f"no neuron was active in {limit} episodes on end, for thresholds lie above all states; "
+            remedy = "use smaller eta_w and eta_theta, or start lower"
+            raise Diverged(state.source.name, state.episode, message + remedy)
+        return state._replace(silent=int(runs[-1]))
 
     def _remedy(self, norm2: float) -> str:
         if self.step == "normalised":

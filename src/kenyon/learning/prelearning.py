@@ -60,7 +60,10 @@ def prelearn(
     >>> found = prelearn(Composed(), reservoir, task)  # doctest: +SKIP
     >>> learner = Composed(start=found.theta_g)  # doctest: +SKIP
     """
-    return prelearn_all({"prelearn": learner}, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
+    found = prelearn_all({"prelearn": learner}, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
+    if isinstance(found, Diverged):
+        raise found
+    return found
 
 
 def prelearn_all(
@@ -72,8 +75,11 @@ def prelearn_all(
     steps: int = STEPS,
     threads: int = 1,
     advance: Callable[[int], None] = lambda n: None,
-) -> dict[str, Prelearned]:
-    """Prelearn several learners from one stream of episodes; `advance` is told how many were done."""
+) -> dict[str, Prelearned | Diverged]:
+    """Prelearn several learners from one stream of episodes; `advance` is told how many were done.
+
+    A learner that diverged from every start has its `Diverged` in the place of a result.
+    """
     for name, learner in learners.items():
         if learner.search is None or not learner.thresholds:
             raise ValueError(f"{name} has no search, and so nothing to prelearn; give its start as a number")
@@ -85,7 +91,9 @@ def prelearn_all(
     ):
         for name, learner in learners.items():
             if name not in walks:
-                walks[name] = _Walks(learner, batch.states, task.n_classes, steps, Source(seed, f"{name}/prelearn"))
+                walks[name] = _Walks(
+                    learner, batch.states, task.n_classes, steps, Source(seed, f"{name}, in prelearning,")
+                )
             walks[name].take(batch)
         advance(len(batch.items))
     return {name: walk.result() for name, walk in walks.items()}
@@ -139,11 +147,11 @@ class _Walks:
         one = self.source.uniforms("choice", self.episode, n)[:, :1]
         return np.repeat(one, 2 * STARTS, axis=1), temperatures
 
-    def result(self) -> Prelearned:
+    def result(self) -> Prelearned | Diverged:
         """Return the winner and the record."""
         costs = np.mean(self.costs, axis=0)
         if not np.isfinite(costs).any():
-            raise Diverged(self.source.name, self.episode, "no start of prelearning is stable; use a smaller eta_w")
+            return Diverged(self.source.name, self.episode, "no start of prelearning is stable; use a smaller eta_w")
         return Prelearned(float(self.theta_g[np.argmin(costs)]), self.starts, self.theta_g, costs, self.episode)
 
     def _begin_step(self) -> None:

@@ -85,7 +85,7 @@ def train(
     waiting = prelearned(learners)
     with _progress(n_episodes + episodes_needed(waiting), progress) as advance:
         found = prelearn_all(waiting, reservoir, task, seed=seed, threads=threads, advance=advance)
-        runs = [_Run(name, _started(one, found.get(name)), seed, diverged, edges) for name, one in learners.items()]
+        runs = [_Run(name, one, found.get(name), seed, diverged, edges) for name, one in learners.items()]
         stream = reservoir.stream(task, n_episodes, seed, batch_size=CHUNK, threads=threads)
         head = _take(stream, min(CALIBRATION, n_episodes))
         V = np.concatenate([batch.states for batch in head])
@@ -104,16 +104,29 @@ def train(
 class _Run:
     """One learner under way."""
 
-    def __init__(self, name: str, learner: Learns, seed: int, diverged: str, edges: NDArray[np.int_]) -> None:
+    def __init__(
+        self,
+        name: str,
+        learner: Learns,
+        found: Prelearned | Diverged | None,
+        seed: int,
+        diverged: str,
+        edges: NDArray[np.int_],
+    ) -> None:
         self.name, self.learner, self.seed, self.record = name, learner, seed, diverged == "record"
         self.state: Any = None
         self.edges, self.episode = edges, 0
         self.correct = np.zeros(len(edges) - 1)  # right choices in each bin
         self.proposals = np.zeros(2)  # kept, and made
-        self.failure: Diverged | None = None
+        self.failure = found if isinstance(found, Diverged) else None
+        if isinstance(found, Prelearned):
+            self.learner = start_from(learner, found)  # type: ignore[arg-type]
+        elif self.failure and not self.record:
+            raise self.failure
 
     def begin(self, V: NDArray[np.float32], n_classes: int) -> None:
-        self.state = self.learner.begin(V, n_classes, Source(self.seed, self.name))
+        if self.failure is None:
+            self.state = self.learner.begin(V, n_classes, Source(self.seed, self.name))
 
     def learn(self, batch: Batch) -> None:
         info = Info(np.empty(0, np.float32), np.full(len(batch.items), np.nan, np.float32), [])
@@ -189,7 +202,7 @@ def _dataset(runs: list[_Run], tests: list[_Test], edges: NDArray[np.int_], attr
 
 def _attributes(
     learners: Mapping[str, Any],
-    found: dict[str, Prelearned],
+    found: Mapping[str, Prelearned | Diverged],
     reservoir: Reservoir,
     task: Task,
     n_episodes: int,
@@ -207,7 +220,9 @@ def _attributes(
         "seed": seed,
     }
     record = {
-        name: {key: np.asarray(value).tolist() for key, value in one._asdict().items()} for name, one in found.items()
+        name: {key: np.asarray(value).tolist() for key, value in one._asdict().items()}
+        for name, one in found.items()
+        if isinstance(one, Prelearned)
     }
     provenance = {"kenyon": __version__, "numpy": np.__version__, "python": platform.python_version()}
     return {
@@ -215,10 +230,6 @@ def _attributes(
         "prelearning": json.dumps(record),
         "provenance": json.dumps({**provenance, "machine": platform.machine()}),
     }
-
-
-def _started(learner: Learns, found: Prelearned | None) -> Learns:
-    return learner if found is None else start_from(learner, found)  # type: ignore[arg-type]
 
 
 def _take(stream: Iterator[Batch], n: int) -> list[Batch]:
