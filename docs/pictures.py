@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import kenyon as kn
+from kenyon.envs import ReservoirFeatures, TaskEnv
 
 FOLDER = Path(__file__).parent / "pictures"
 STIMULI = ("ethyl acetate", "1-hexanol", "methyl salicylate")
@@ -41,12 +42,20 @@ def main() -> None:
     with mpl.rc_context(STYLE):
         save(from_odour_to_state(), "from_odour_to_state.png")
         save(learned_sparsity(), "learned_sparsity.png")
+    plt.imsave(FOLDER / "environment.png", environment(), metadata={"Software": None})
 
 
 def save(figure: Figure, name: str) -> None:
     """Write a picture without date or version, so that the same picture is the same file."""
     figure.savefig(FOLDER / name, metadata={"Software": None})
     plt.close(figure)
+
+
+def environment() -> NDArray[np.uint8]:
+    """Render an episode as its environment does."""
+    env = ReservoirFeatures(TaskEnv(kn.SequenceTask(kn.load_odours()), render_mode="rgb_array"), kn.Reservoir(200))
+    env.reset(seed=0)
+    return env.render()
 
 
 def from_odour_to_state() -> Figure:

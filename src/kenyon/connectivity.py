@@ -48,11 +48,16 @@ def spectral_radius(W: sparse.csr_array) -> float:
         start = np.random.default_rng(0).standard_normal(n)
         with suppress(ArpackError), threadpool_limits(1, "blas"):
             found = eigs(W, k=10, ncv=120, v0=start, tol=1e-7, maxiter=200, return_eigenvectors=False)
-            return float(np.abs(found).max())
+            return _rounded(found)
     if n > 5000:
         raise ValueError(f"the spectral radius of {n} neurons did not converge; use more connections or another seed")
     with threadpool_limits(1, "blas"):
-        return float(np.abs(np.linalg.eigvals(W.toarray())).max())
+        return _rounded(np.linalg.eigvals(W.toarray()))
+
+
+def _rounded(eigenvalues: NDArray[np.complex128]) -> float:
+    """Return the largest modulus to ten digits: the rest differs between processors, and W would with it."""
+    return float(f"{np.abs(eigenvalues).max():.10g}")
 
 
 def inputs(form: str, n_neurons: int, n_inputs: int, mean_degree: float, rng: np.random.Generator) -> sparse.csr_array:

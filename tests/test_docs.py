@@ -1,0 +1,44 @@
+"""Every Python block of the README and the documentation runs, and prints what the page says it prints."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
+
+
+def alike(printed, promised):
+    """Tell whether two texts have the same words, and numbers within 0.05, as processors of another kind may give."""
+    a, b = printed.split(), promised.split()
+    return len(a) == len(b) and all(x == y or close(x, y) for x, y in zip(a, b, strict=True))
+
+
+def close(x, y):
+    try:
+        return abs(float(x) - float(y)) <= 0.05 * max(1.0, abs(float(y)))
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code, promised in BLOCK.findall(page.read_text(encoding="utf-8")):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, page.name, "exec"), names)
+        if promised:
+            assert alike(printed.getvalue(), promised), printed.getvalue()
+
+
+def test_alike_can_tell():
+    assert alike("a  0.93\nb", "a 0.95 b\n")
+    assert not alike("a 0.93", "a 0.5")
+    assert not alike("a 0.93", "b 0.93")
+    assert not alike("a", "a a")
