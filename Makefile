@@ -27,6 +27,7 @@ format: .venv/.test
 
 clean:
 	rm -rf .venv site
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # A stamp for each set of extras, made again when the dependencies change.
 .venv/.%: pyproject.toml

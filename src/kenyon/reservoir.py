@@ -22,7 +22,7 @@ from kenyon._simd import LANES, aligned
 from kenyon._simulate import Network, simulate
 from kenyon.tasks import Task
 
-CHUNK = 256  # episodes a thread takes at a time: enough to fill lanes, few enough for memory
+CHUNK = 2**19  # states a thread makes at a time: 512 episodes of 1000 neurons
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -157,7 +157,7 @@ class Reservoir:
         def job(chunk: slice) -> None:
             self._simulate(_equal_lengths(_checks.single("inputs", series[chunk])), out[chunk])
 
-        _drain(_in_order(job, _chunks(len(series)), threads))
+        _drain(_in_order(job, _chunks(len(series), self._chunk), threads))
         return out if trajectory else out[:, 0]
 
     def stream(
@@ -194,9 +194,14 @@ class Reservoir:
             self._simulate(task._episodes(draw), out)
             return Batch(out[:, 0], draw.labels, draw.items)
 
-        size = batch_size * -(-CHUNK // batch_size)
+        size = batch_size * -(-self._chunk // batch_size)
         chunks = _in_order(job, _chunks(n_episodes, size), threads)
         return (chunk.part(first, batch_size) for chunk in chunks for first in range(0, len(chunk.items), batch_size))
+
+    @property
+    def _chunk(self) -> int:
+        """Episodes a thread takes at a time: enough to fill lanes, few enough for memory."""
+        return max(4 * LANES, min(512, CHUNK // self.n_neurons // LANES * LANES))
 
     def _simulate(self, episodes: Episodes, out: NDArray[np.float32]) -> None:
         """Call the kernel on work space of its own, and refuse states that overflowed."""
@@ -227,7 +232,7 @@ class Reservoir:
                 for i, states in zip(members, out, strict=True):
                     whole[i] = states[n_steps - len(series[i]) :].copy()
 
-        _drain(_in_order(job, _chunks(len(series)), threads))
+        _drain(_in_order(job, _chunks(len(series), self._chunk), threads))
         return whole if trajectory else final
 
     def _series(self, position: int, values: Any) -> NDArray[np.float32]:
@@ -261,7 +266,7 @@ def _padded(series: Sequence[NDArray[np.float32]]) -> Episodes:
     return Episodes(np.concatenate([silence, *series]), shown, 1, np.float32(0), np.zeros((len(series), 2), np.uint32))
 
 
-def _chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
+def _chunks(n: int, size: int) -> Iterator[slice]:
     return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
 
