@@ -74,15 +74,13 @@ def labels(value: ArrayLike, n: int, n_classes: int) -> NDArray[np.intp]:
 
 
 def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32]:
-    """Return `value` as hidden states (n, n_neurons) in single precision, refusing NaN and inf."""
+    """Return `value` as hidden states (n, n_neurons) in single precision; whether they are finite is not looked at."""
     width = "n_neurons" if n_neurons is None else n_neurons
     array = numbers("states", value, f"(n, {width})", 2)
     if array.shape[1] == 0 or (n_neurons is not None and array.shape[1] != n_neurons):
         raise ValueError(f"states must have shape (n, {width}), not {array.shape}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        result = np.ascontiguousarray(array, dtype=np.float32)
-        finite = np.isfinite(result.sum())  # one pass; only if it fails is every state looked at
-    return result if finite else single("states", array)
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def single(name: str, array: NDArray[Any]) -> NDArray[np.float32]:

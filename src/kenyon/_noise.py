@@ -114,16 +114,16 @@ def normal_pair(k0, k1, c0, c1):
 
 
 @njit(nogil=True, cache=True)
-def random_words(key, counters, out):
-    """Fill out[i] with threefry(key, counters[i]), for rows of two words each."""
+def random_words(key, first, out):
+    """Fill out[i] with threefry(key, first + i), two words each, the number's low word coming first."""
     lanes = np.empty((2, LANES), np.uint32)
-    for first in range(0, len(counters), LANES):
-        n = min(LANES, len(counters) - first)
+    for start in range(0, len(out), LANES):
         for lane in range(LANES):
-            row = first + min(lane, n - 1)
-            lanes[0, lane], lanes[1, lane] = counters[row, 0], counters[row, 1]
+            number = np.uint64(first) + np.uint64(start + lane)
+            lanes[0, lane] = np.uint32(number & np.uint64(0xFFFFFFFF))
+            lanes[1, lane] = np.uint32(number >> np.uint64(32))
         x0, x1 = threefry(words_of(key[0]), words_of(key[1]), load(lanes, uintp(0)), load(lanes, uintp(1)))
         store(lanes, uintp(0), x0)
         store(lanes, uintp(1), x1)
-        for lane in range(n):
-            out[first + lane, 0], out[first + lane, 1] = lanes[0, lane], lanes[1, lane]
+        for lane in range(min(LANES, len(out) - start)):
+            out[start + lane, 0], out[start + lane, 1] = lanes[0, lane], lanes[1, lane]

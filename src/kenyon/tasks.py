@@ -89,11 +89,9 @@ class Task:
         """Draw episodes `first`, `first + 1`, ...; episode k of a seed is always the same."""
         n_episodes = _checks.integer("n_episodes", n_episodes, 0)
         first = _checks.integer("first", first, 0)
-        number = np.arange(first, first + n_episodes, dtype=np.uint64)
-        counters = np.stack([number & np.uint64(0xFFFFFFFF), number >> np.uint64(32)], axis=1).astype(np.uint32)
-        choices, keys = np.empty_like(counters), np.empty_like(counters)
-        random_words(_seeding.key(seed, "episodes", "item"), counters, choices)
-        random_words(_seeding.key(seed, "episodes", "noise"), counters, keys)
+        choices, keys = np.empty((2, n_episodes, 2), np.uint32)
+        random_words(_seeding.key(seed, "episodes", "item"), first, choices)
+        random_words(_seeding.key(seed, "episodes", "noise"), first, keys)
         items = (choices[:, 0] * np.uint64(len(self)) >> np.uint64(32)).astype(np.intp)
         return Draw(items, self.labels[items], keys)
 

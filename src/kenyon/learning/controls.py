@@ -56,7 +56,7 @@ class Ridge:
 
     def update(self, state: RidgeState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RidgeState, Info]:
         """Add episodes to the sums. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
-        X = _checks.states(V, len(state.gram)).astype(np.float64)
+        X = _checks.single("states", _checks.states(V, len(state.gram))).astype(np.float64)
         labels = _checks.labels(labels, len(X), len(state.cross))
         wanted = self.target * (labels[:, None] == np.arange(len(state.cross)))
         nothing = np.full(len(V), np.nan, np.float32)
@@ -107,15 +107,15 @@ class RecursiveLeastSquares:
 
     def update(self, state: RLSState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RLSState, Info]:
         """Learn from episodes in order."""
-        V = _checks.states(V, len(state.P))
+        V = _checks.single("states", _checks.states(V, len(state.P)))
         labels = _checks.labels(labels, len(V), len(state.W))
         W, P = state.W.copy(), state.P.copy(order="F")
         uniforms = state.source.uniforms("choice", state.episode, len(V))[:, 0]
-        cost, correct = np.empty(len(V), np.float32), np.empty(len(V), np.float32)
+        cost, correct, sums = np.empty(len(V), np.float32), np.empty(len(V), np.float32), np.empty(len(W))
         for n, (v, label) in enumerate(zip(V.astype(np.float64), labels, strict=True)):
             y = W @ v
             e = self.target * (np.arange(len(W)) == label) - y
-            cost[n], correct[n] = e @ e, choose(y, 1.0, uniforms[n]) == label
+            cost[n], correct[n] = e @ e, choose(y, 1.0, uniforms[n], sums) == label
             Pv = blas.dsymv(1.0, P, v, lower=1)
             gain = Pv / (1.0 + v @ Pv)
             W += np.outer(e, gain)

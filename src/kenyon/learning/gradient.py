@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
 
     cost: NDArray[np.float32]
     correct: NDArray[np.bool_]  # of networks that choose
-    norm2: NDArray[np.float32]  # |x|^2
+    norm2: NDArray[np.float32]  # |x|^2; NaN where a state was not finite
 
     def part(self, first: int, last: int) -> "Outcome":
         """Return a view of some of the episodes."""
@@ -96,9 +96,11 @@ def _read(V, n, nets, m, thresholds, tail, x, y):
     for i in range(n_neurons - whole):
         tail[i] = V[n, whole + uintp(i)]
     shown, own, row = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
-    norm2 = y0 = y1 = lanes_of(np.float32(0))
+    zero = lanes_of(np.float32(0))
+    norm2 = y0 = y1 = zero
     for i in range(uintp(0), n_padded, uintp(LANES)):
         v = load_at(V, shown + i) if i < whole else load_at(tail, i - whole)
+        norm2 = fma(v, zero, norm2)  # NaN from here on if v is not finite, which relu would hide
         if thresholds:
             v = relu(v - load_at(nets.theta, own + i))
         store_at(x, i, v)
@@ -196,20 +198,22 @@ def _rates(step, denominator, n):
 
 
 @njit(nogil=True, cache=True)
-def choose(y, temperature, u):
-    """Draw a class from softmax(y / temperature) with the uniform number u; -1 where y is not finite."""
+def choose(y, temperature, u, sums):
+    """Draw a class from softmax(y / temperature) with the uniform number u; -1 where y is not finite.
+
+    `sums` is work space, one number per class.
+    """
     top = y[0]
     for value in y:
         top = max(top, value)
     total = 0.0
-    for value in y:
-        total += np.exp(np.float64(value - top) / temperature)
+    for j in range(len(y)):
+        total += 1.0 if y[j] == top else np.exp(np.float64(y[j] - top) / temperature)
+        sums[j] = total
     if not np.isfinite(total):
         return -1
-    limit, below = u * total, 0.0
     for j in range(len(y) - 1):
-        below += np.exp(np.float64(y[j] - top) / temperature)
-        if limit < below:
+        if u * total < sums[j]:
             return j
     return len(y) - 1
 
@@ -242,13 +246,13 @@ def learn(step, nets, V, labels, uniforms, temperatures, filled, out):
     n_networks, n_classes, n_padded = nets.W.shape
     size = uintp(n_padded)
     x, tail = np.empty(n_padded, np.float32), np.zeros(3 * LANES, np.float32)
-    y, e = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32)
+    y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     for n in range(len(V)):
         filled += 1
         for m in range(n_networks):
             norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
             base = m * n_classes
-            action = choose(y, temperatures[n], uniforms[n, m]) if m < uniforms.shape[1] else -1
+            action = choose(y, temperatures[n], uniforms[n, m], sums) if m < uniforms.shape[1] else -1
             first, last = 0, n_classes
             if step.by_reward:
                 first, last = max(action, 0), max(action, 0) + 1

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -125,7 +126,7 @@ class Learner:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
         if self.start == "prelearned":
             raise ValueError('start="prelearned" needs a value: call `prelearn`, or let `train` do so')
-        V = _checks.states(V)
+        V = _checks.single("states", _checks.states(V))
         n_classes = _checks.integer("n_classes", n_classes, 2)
         n_neurons = V.shape[1]
         theta, theta_g = np.zeros(n_neurons, np.float32), 0.0
@@ -136,7 +137,7 @@ class Learner:
             theta = np.full(n_neurons, theta_g, np.float32)
         nets = networks(2 if self.search else 1, n_classes, theta)
         state = State(nets, n_neurons, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source)
-        return self._propose(state, 0) if self.search else state
+        return self._propose(state, 0, source.normals("proposal", 0, 1)[0]) if self.search else state
 
     def update(self, state: State, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[State, Info]:
         """Learn from episodes in order; return the new state and what happened. `state` is left as it was."""
@@ -149,6 +150,7 @@ class Learner:
         out = outcome(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
         stride = self.batch * self.period if self.search else max(1, len(V))
+        chances = self._chances(state, len(V), stride)
         first = 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
@@ -157,9 +159,11 @@ class Learner:
             told = V[first:last], labels[first:last], uniforms[first:last], temperatures[first:last]
             learn(self._step(state), state.nets, *told, filled, part)
             state = state._replace(episode=state.episode + last - first)
+            if np.isnan(part.norm2[0]).any():
+                _checks.single("states", V)
             self._check(state, part)
             if self.search and state.episode % stride == 0:
-                state, proposal = self._decide(state)
+                state, proposal = self._decide(state, *next(chances))
                 proposals.append(proposal)
             first = last
         state = self._check_silence(state, out.norm2[0])
@@ -208,22 +212,31 @@ class Learner:
         sd = V.std(axis=0, dtype=np.float64)
         return shift, np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0).astype(np.float32)
 
-    def _propose(self, state: State, number: int) -> State:
-        rng = state.source.generator("proposal", number)
-        delta = metropolis.perturbation(rng, self.sigma, state.n_neurons, self.search == "per_neuron")
+    def _chances(self, state: State, n: int, stride: int) -> Iterator[tuple[int, float, float]]:
+        """Return number, uniform and normal random number of each Metropolis decision within the next n episodes."""
+        if not self.search:
+            return iter(())
+        first, last = state.episode // stride + 1, (state.episode + n) // stride + 1
+        uniforms = state.source.uniforms("acceptance", first, last - first)[:, 0]
+        normals = state.source.normals("proposal", first, last - first)
+        return zip(range(first, last), uniforms.tolist(), normals.tolist(), strict=True)
+
+    def _propose(self, state: State, number: int, normal: float) -> State:
+        """Propose thresholds shifted by sigma N(0, 1), drawn once for all neurons or for each."""
+        delta = np.full(state.n_neurons, self.sigma * normal, np.float32)
+        if self.search == "per_neuron":
+            delta = metropolis.independent(state.source.generator("proposal", number), self.sigma, state.n_neurons)
         metropolis.propose(state.nets, 0, delta)
         return state._replace(proposed=state.theta_g + float(delta.mean(dtype=np.float64)))
 
-    def _decide(self, state: State) -> tuple[State, Proposal]:
-        number = state.episode // (self.batch * self.period)
-        cost, proposed_cost = (float(e) for e in state.nets.running)
-        uniform = state.source.generator("acceptance", number).random()
+    def _decide(self, state: State, number: int, uniform: float, normal: float) -> tuple[State, Proposal]:
+        cost, proposed_cost = state.nets.running.tolist()
         accepted = metropolis.accept(cost, proposed_cost, self.beta, uniform)
         record = Proposal(state.theta_g, state.proposed, cost, proposed_cost, accepted)
         if accepted:
             metropolis.keep_proposed(state.nets, 0)
             state = state._replace(theta_g=state.proposed)
-        return self._propose(state, number), record
+        return self._propose(state, number, normal), record
 
     def _check(self, state: State, part: Outcome) -> None:
         """Raise `Diverged` if no network is left whose costs are finite."""
@@ -240,6 +253,8 @@ class Learner:
 
         A search may still bring them down, and is given ten decisions to do so.
         """
+        if norm2.all():
+            return state._replace(silent=0)
         ends = np.concatenate([[-1 - state.silent], np.flatnonzero(norm2), [len(norm2)]])
         runs = np.diff(ends) - 1
         limit = max(SILENCE, 10 * self.batch * self.period) if self.search else SILENCE

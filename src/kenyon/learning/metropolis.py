@@ -21,10 +21,9 @@ def accept(cost: float, proposed_cost: float, beta: float, uniform: float) -> bo
     return bool(uniform < np.exp(min(0.0, -beta * (proposed_cost - cost))))
 
 
-def perturbation(rng: np.random.Generator, sigma: float, n_neurons: int, per_neuron: bool) -> NDArray[np.float32]:
-    """Return what is added to the thresholds: one number for all neurons, or one for each."""
-    drawn = rng.standard_normal(n_neurons if per_neuron else 1)
-    return np.broadcast_to(sigma * drawn, n_neurons).astype(np.float32)
+def independent(rng: np.random.Generator, sigma: float, n_neurons: int) -> NDArray[np.float32]:
+    """Return a perturbation of its own for every neuron."""
+    return (sigma * rng.standard_normal(n_neurons)).astype(np.float32)
 
 
 def propose(nets: Networks, pair: int, delta: NDArray[np.float32]) -> None:

@@ -160,7 +160,9 @@ class _Walks:
         rng = self.source.generator("proposal", number)
         self.nets.W[:] = 0
         for i in range(STARTS):
-            delta = metropolis.perturbation(rng, learner.sigma, self.n_neurons, learner.search == "per_neuron")
+            delta = np.full(self.n_neurons, learner.sigma * rng.standard_normal(), np.float32)
+            if learner.search == "per_neuron":
+                delta = metropolis.independent(rng, learner.sigma, self.n_neurons)
             self.nets.theta[2 * i, : self.n_neurons] = self.theta_g[i]
             metropolis.propose(self.nets, i, delta)
             self.proposed[i] = self.theta_g[i] + float(delta.mean(dtype=np.float64))

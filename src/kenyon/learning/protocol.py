@@ -18,11 +18,14 @@ class Source(NamedTuple):
 
     def uniforms(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
         """Return two uniform numbers in [0, 1) for each of the episodes `first`, `first + 1`, ...; shape (n, 2)."""
-        number = np.arange(first, first + n, dtype=np.uint64)
-        counters = np.stack([number & np.uint64(0xFFFFFFFF), number >> np.uint64(32)], axis=1).astype(np.uint32)
-        words = np.empty_like(counters)
-        random_words(_seeding.key(self.seed, "learner", self.name, purpose), counters, words)
+        words = np.empty((n, 2), np.uint32)
+        random_words(_seeding.key(self.seed, "learner", self.name, purpose), first, words)
         return words.astype(np.float64) * 2.0**-32
+
+    def normals(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
+        """Return a standard normal number for each of the events `first`, `first + 1`, ... (Box & Muller 1958)."""
+        u = self.uniforms(purpose, first, n)
+        return np.asarray(np.sqrt(-2.0 * np.log1p(-u[:, 0])) * np.cos(2.0 * np.pi * u[:, 1]))
 
     def generator(self, purpose: str, number: int) -> np.random.Generator:
         """Return a generator for the `number`-th event of a kind."""
