@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types, uintp
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
@@ -66,34 +66,6 @@ def aligned(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:
 # --- memory
 
 
-def _row_pointer(context: Any, builder: Any, array: Any, value: Any, row: Any) -> Any:
-    data = context.make_array(array)(context, builder, value).data
-    lanes = _LLVM[_OF_DTYPE[array.dtype]]
-    return builder.gep(builder.bitcast(data, lanes.as_pointer()), [row])
-
-
-@intrinsic
-def load(typing: Any, array: Any, row: Any) -> Any:
-    """Lanes of row `row` of an array of LANES columns."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_row_pointer(context, builder, signature.args[0], *args), align=4)
-
-    return _OF_DTYPE[array.dtype](array, types.uintp), generate
-
-
-@intrinsic
-def store(typing: Any, array: Any, row: Any, lanes: Any) -> Any:
-    """Write `lanes` to row `row` of an array of LANES columns."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _row_pointer(context, builder, signature.args[0], args[0], args[1])
-        builder.store(args[2], pointer, align=4)
-        return context.get_dummy_value()
-
-    return types.void(array, types.uintp, _OF_DTYPE[array.dtype]), generate
-
-
 def _element_pointer(context: Any, builder: Any, array: Any, value: Any, index: Any) -> Any:
     data = context.make_array(array)(context, builder, value).data
     lanes = _LLVM[_OF_DTYPE[array.dtype]]
@@ -120,6 +92,18 @@ def store_at(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.uintp, _OF_DTYPE[array.dtype]), generate
+
+
+@njit
+def load(array, row):
+    """Lanes of row `row` of an array of LANES columns."""
+    return load_at(array, row * uintp(LANES))
+
+
+@njit
+def store(array, row, lanes):
+    """Write `lanes` to row `row` of an array of LANES columns."""
+    store_at(array, row * uintp(LANES), lanes)
 
 
 @intrinsic
