@@ -142,6 +142,30 @@ def test_padding_stays_empty(learner, n_neurons):
     assert learner.readout(state).W.shape == (2, n_neurons)
 
 
+def test_no_episodes_change_nothing():
+    V, labels = episodes(np.random.default_rng(0), 50, 20, 2)
+    for learner in LEARNERS:
+        state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+        same, info = learner.update(state, V[:0], labels[:0])
+        assert same.episode == state.episode
+        assert same.silent == state.silent
+        assert len(info.cost) == 0
+        for a, b in zip(state.nets, same.nets, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_one_compiled_kernel_serves_all():
+    from kenyon.learning.gradient import learn
+
+    V, labels = episodes(np.random.default_rng(0), 250, 20, 2)
+    before = len(learn.signatures)
+    for learner in LEARNERS:
+        for rule in (kn.Supervised(), kn.QLearning()):
+            one = dataclasses.replace(learner, rule=rule)
+            one.update(one.begin(V, 2, kn.Source(0, "t")), V, labels)
+    assert len(learn.signatures) <= max(1, before)
+
+
 def test_choices_follow_softmax():
     """With learning off, the share of right choices is the mean probability of the right class."""
     rng = np.random.default_rng(2)

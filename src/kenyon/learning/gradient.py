@@ -237,11 +237,11 @@ def _by_reward(step, y, action, label, e):
 
 
 @njit(nogil=True, cache=True)
-def learn(step, nets, V, labels, uniforms, temperatures, filled, out):
+def learn(step, nets, V, labels, uniforms, temperatures, filled, out, place):
     """Let all networks learn from episodes, `filled` of whose running batch they have seen already.
 
     `uniforms`, shape (n_episodes, n_choosing), draws the choices of the first `n_choosing` networks. To learn by reward
-    all must choose.
+    all must choose. What happens is written to `out` from column `place` on.
     """
     n_networks, n_classes, n_padded = nets.W.shape
     size = uintp(n_padded)
@@ -259,7 +259,8 @@ def learn(step, nets, V, labels, uniforms, temperatures, filled, out):
                 cost = _by_reward(step, y, first, labels[n], e)
             else:
                 cost = _supervised(step, y, labels[n], e)
-            out.cost[m, n], out.norm2[m, n], out.correct[m, n] = cost, norm2, action == labels[n]
+            k = place + n
+            out.cost[m, k], out.norm2[m, k], out.correct[m, k] = cost, norm2, action == labels[n]
             denominator = norm2
             if step.normalised and step.local:
                 for j in range(first, last):

@@ -145,7 +145,7 @@ class Learner:
         labels = _checks.labels(labels, len(V), state.nets.W.shape[1])
         V = standardise(V, state.shift, state.scale)
         state = state._replace(nets=state.nets.copy())
-        uniforms = state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing]
+        uniforms = np.ascontiguousarray(state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing])
         temperatures = self.rule.temperatures(state.episode, len(V))
         out = outcome(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
@@ -154,14 +154,10 @@ class Learner:
         first = 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
-            part = out.part(first, last)
-            filled = state.episode % self.batch
             told = V[first:last], labels[first:last], uniforms[first:last], temperatures[first:last]
-            learn(self._step(state), state.nets, *told, filled, part)
+            learn(self._step(state), state.nets, *told, state.episode % self.batch, out, first)
             state = state._replace(episode=state.episode + last - first)
-            if np.isnan(part.norm2[0]).any():
-                _checks.single("states", V)
-            self._check(state, part)
+            self._check(state, V, out.part(first, last))
             if self.search and state.episode % stride == 0:
                 state, proposal = self._decide(state, *next(chances))
                 proposals.append(proposal)
@@ -238,8 +234,10 @@ class Learner:
             state = state._replace(theta_g=state.proposed)
         return self._propose(state, number, normal), record
 
-    def _check(self, state: State, part: Outcome) -> None:
-        """Raise `Diverged` if no network is left whose costs are finite."""
+    def _check(self, state: State, V: NDArray[np.float32], part: Outcome) -> None:
+        """Refuse states that are not finite, and raise `Diverged` if no network is left whose costs are."""
+        if np.isnan(part.norm2[0]).any():
+            _checks.single("states", V)
         alive = np.isfinite(part.cost).all(axis=1) & (state.nets.running != np.inf)
         if alive.any():
             return
@@ -253,7 +251,7 @@ class Learner:
 
         A search may still bring them down, and is given ten decisions to do so.
         """
-        if norm2.all():
+        if len(norm2) and norm2.all():
             return state._replace(silent=0)
         ends = np.concatenate([[-1 - state.silent], np.flatnonzero(norm2), [len(norm2)]])
         runs = np.diff(ends) - 1

@@ -133,7 +133,7 @@ class _Walks:
             last = min(n, first + stride - self.episode % stride)
             told = batch.states[first:last], batch.labels[first:last], *self._choices(last - first)
             room, filled = outcome(len(self.nets.W), last - first), self.episode % self.learner.batch
-            learn(self.learner._step(self.state), self.nets, *told, filled, room)
+            learn(self.learner._step(self.state), self.nets, *told, filled, room, 0)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()
