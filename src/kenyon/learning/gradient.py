@@ -91,16 +91,16 @@ def outcome(n_networks: int, n_episodes: int) -> Outcome:
 @njit
 def _read(V, n, nets, m, thresholds, tail, x, y):
     """Write x of episode n and y of network m; return |x|^2. The first two rows ride on the pass that makes x."""
-    n_neurons, n_padded = uintp(V.shape[1]), uintp(len(x))
+    n_neurons, n_padded = uintp(V.shape[1]), uintp(nets.theta.shape[1])
     whole = n_neurons // uintp(LANES) * uintp(LANES)
     for i in range(n_neurons - whole):
         tail[i] = V[n, whole + uintp(i)]
     shown, own, row = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
     zero = lanes_of(np.float32(0))
-    norm2 = y0 = y1 = zero
-    for i in range(uintp(0), n_padded, uintp(LANES)):
+    norm2 = finite = y0 = y1 = zero
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         v = load_at(V, shown + i) if i < whole else load_at(tail, i - whole)
-        norm2 = fma(v, zero, norm2)  # NaN from here on if v is not finite, which relu would hide
+        finite = fma(v, zero, finite)  # NaN from here on if v is not, which relu would hide
         if thresholds:
             v = relu(v - load_at(nets.theta, own + i))
         store_at(x, i, v)
@@ -110,7 +110,7 @@ def _read(V, n, nets, m, thresholds, tail, x, y):
     y[0], y[1] = sum_lanes(y0), sum_lanes(y1)
     for j in range(2, len(y)):
         y[j] = _output(nets.W, row + uintp(j) * n_padded, x)
-    return sum_lanes(norm2)
+    return sum_lanes(norm2 + finite)
 
 
 @njit
@@ -136,7 +136,7 @@ def _active_weight(W, row, x):
 def _learn_one(W, rows, theta, own, x, e, rate_W, rate_theta, local):
     """Take a step along one episode: rows of W that learn, and thresholds by the weights as they were."""
     base, first, last, size = rows
-    for i in range(uintp(0), size, uintp(LANES)):
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         active, pull = load_at(x, i), lanes_of(np.float32(0))
         for j in range(first, last):
             place = (base + uintp(j)) * size + i
@@ -151,10 +151,10 @@ def _learn_one(W, rows, theta, own, x, e, rate_W, rate_theta, local):
 @njit
 def _learn_two(W, row, theta, own, x, e, rate_W, rate_theta, local):
     """Do the same for exactly two rows, the usual number, with all factors held in registers."""
-    size = uintp(len(x))
+    size = uintp(theta.shape[1])
     e0, e1, rate = lanes_of(e[0]), lanes_of(e[1]), lanes_of(-rate_theta)
     f0, f1 = lanes_of(rate_W * e[0]), lanes_of(rate_W * e[1])
-    for i in range(uintp(0), size, uintp(LANES)):
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         active, w0, w1 = load_at(x, i), load_at(W, row + i), load_at(W, row + size + i)
         store_at(W, row + i, fma(f0, active, w0))
         store_at(W, row + size + i, fma(f1, active, w1))
@@ -167,7 +167,7 @@ def _learn_two(W, row, theta, own, x, e, rate_W, rate_theta, local):
 def _collect(W, grad_W, rows, grad_theta, own, x, e, local):
     """Add one episode to the batch's gradient."""
     base, first, last, size = rows
-    for i in range(uintp(0), size, uintp(LANES)):
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         active, pull = load_at(x, i), lanes_of(np.float32(0))
         for j in range(first, last):
             place = (base + uintp(j)) * size + i
@@ -245,7 +245,8 @@ def learn(step, nets, V, labels, uniforms, temperatures, filled, out, place):
     """
     n_networks, n_classes, n_padded = nets.W.shape
     size = uintp(n_padded)
-    x, tail = np.empty(n_padded, np.float32), np.zeros(3 * LANES, np.float32)
+    n_used = -(-V.shape[1] // LANES) * LANES
+    x, tail = np.empty(n_used, np.float32), np.zeros(LANES, np.float32)
     y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     for n in range(len(V)):
         filled += 1
@@ -275,7 +276,7 @@ def learn(step, nets, V, labels, uniforms, temperatures, filled, out, place):
 @njit
 def _update(step, nets, m, first, last, x, e, filled):
     """Learn from one episode, at once or as a part of its batch."""
-    n_classes, size = uintp(nets.W.shape[1]), uintp(len(x))
+    n_classes, size = uintp(nets.W.shape[1]), uintp(nets.W.shape[2])
     rows, own = (uintp(m) * n_classes, first, last, size), uintp(m) * size
     if step.batch == 1:
         rate_W, rate_theta = _rates(step, nets.size[m, 1], 1)
