@@ -44,6 +44,7 @@ def main() -> None:
     seconds["DQN"] = time.perf_counter() - start
 
     rule = kn.QLearning()
+    kn.train({"compiled": kn.Normalised(rule=rule)}, reservoir, task, 100)  # at first use, and not counted
     learners = {
         "GradientWeights": kn.GradientWeights(batch=10, rule=rule),
         "Composed": kn.Composed(rule=rule),
