@@ -100,9 +100,12 @@ class Task:
 
         `reservoir.run` of these gives the very states that `reservoir.stream` gives for the same seed.
         """
-        draw = self.draw(n_episodes, seed, first=first)
+        return self._inputs(self.draw(n_episodes, seed, first=first))
+
+    def _inputs(self, draw: Draw) -> NDArray[np.float32]:
+        """Return what the input channels receive in drawn episodes."""
         n_channels = len(self.odours.channels)
-        out = np.empty((n_episodes, self.n_steps, n_channels), np.float32)
+        out = np.empty((len(draw.items), self.n_steps, n_channels), np.float32)
         trace(self._episodes(draw), aligned(n_channels, LANES), aligned(n_channels, LANES), out)
         return out
 
@@ -151,6 +154,7 @@ class StaticTask(Task):
         chosen = rng.permutation(len(odours))[:n_stimuli]
         labels = rng.permutation(n_stimuli) % n_classes
         super().__init__(odours, chosen[:, None], labels, n_classes=n_classes, steps=steps, noise=noise)
+        self.seed = seed
 
 
 class SequenceTask(Task):
@@ -195,6 +199,7 @@ class SequenceTask(Task):
             maker.add_base()
         items, labels = np.array(maker.items), np.array(maker.labels)
         super().__init__(odours, items, labels, n_classes=n_classes, steps=steps, noise=noise)
+        self.seed, self.n_bases = seed, n_bases
 
 
 class _SequenceMaker:

@@ -30,8 +30,24 @@ def test_one_step_shrinks_the_error_by_one_minus_mu(mu, n_classes, seed):
     start.nets.W[:] = state.nets.W
     exact = wanted - weights_only.readout(weights_only.update(start, V, label)[0]).outputs(V)[0]
     np.testing.assert_allclose(exact, (1 - mu) * before, rtol=1e-3, atol=1e-4)
-    assert shrunk >= 1 - mu - 2 * mu**2 - 1e-4
-    assert shrunk <= 1.0
+    norm2, weight = float(((V - 0.2) ** 2).sum()), float((W.astype(np.float64) ** 2).sum())
+    share = norm2 / (norm2 + state.kappa * weight)  # of the weights in the step; that of the thresholds adds to it
+    assert 1 - mu - 2 * mu**2 - 1e-4 <= shrunk <= 1 - share * mu + 2 * mu**2 + 1e-4
+
+
+@pytest.mark.parametrize("k", [0.005, 5.0])
+def test_one_step_by_reward_shrinks_its_error_by_one_minus_mu(k):
+    """With a single row the thresholds' share is exact too, however large it is."""
+    rng = np.random.default_rng(0)
+    V, mu = (1.0 + rng.random((1, 40))).astype(np.float32), 0.01
+    learner = kn.Normalised(mu=mu, k=k, start=0.2, rule=kn.QLearning())
+    state = learner.begin(V, 2, kn.Source(0, "t"))
+    W = network(state)[0]
+    W[:] = rng.normal(0, 0.1, W.shape)
+    new, info = learner.update(state, V, np.array([1]))
+    action = 1 if info.correct[0] else 0
+    before, after = (10.0 * action - learner.readout(one).outputs(V)[0, action] for one in (state, new))
+    assert after / before == pytest.approx(1 - mu, abs=2 * mu**2)
 
 
 @pytest.mark.parametrize("mu", [0.05, 0.5, 1.0, 1.5, 1.9])

@@ -54,11 +54,6 @@ def prelearn(
         Batches that each walk takes, a decision every `learner.period` of them.
     threads
         Number of threads that simulate.
-
-    Examples
-    --------
-    >>> found = prelearn(Composed(), reservoir, task)  # doctest: +SKIP
-    >>> learner = Composed(start=found.theta_g)  # doctest: +SKIP
     """
     found = prelearn_all({"prelearn": learner}, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
     if isinstance(found, Diverged):
@@ -141,7 +136,7 @@ class _Walks:
 
     def _choices(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return uniform numbers and temperatures of the next n choices, the same for all walks, if they matter."""
-        temperatures = self.learner.rule.temperatures(0, n)
+        temperatures = self.learner.rule.temperatures(self.episode, n)
         if isinstance(self.learner.rule, Supervised):
             return np.empty((n, 0)), temperatures
         one = self.source.uniforms("choice", self.episode, n)[:, :1]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -212,9 +212,9 @@ def _attributes(
     from kenyon import __version__
 
     config = {
-        "learners": {name: {"kind": type(one).__name__, **asdict(one)} for name, one in learners.items()},
-        "reservoir": repr(reservoir),
-        "task": repr(task),
+        "learners": {name: _settings(one) for name, one in learners.items()},
+        "reservoir": _settings(reservoir),
+        "task": _settings(task),
         "n_episodes": n_episodes,
         "n_test": n_test,
         "seed": seed,
@@ -229,6 +229,16 @@ def _attributes(
         "config": json.dumps(config),
         "prelearning": json.dumps(record),
         "provenance": json.dumps({**provenance, "machine": platform.machine()}),
+    }
+
+
+def _settings(thing: Any) -> dict[str, Any]:
+    """Return the kind of a thing and its settings: the fields of a dataclass, or else its plain attributes."""
+    fields = asdict(thing) if is_dataclass(thing) and not isinstance(thing, type) else vars(thing)
+    plain = (int, float, str, dict, type(None))
+    return {
+        "kind": type(thing).__name__,
+        **{name: value for name, value in fields.items() if isinstance(value, plain) and not name.startswith("_")},
     }
 
 
