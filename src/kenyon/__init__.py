@@ -9,6 +9,7 @@ from kenyon.tasks import SequenceTask, StaticTask, Task
 
 if TYPE_CHECKING:
     from kenyon.learning.controls import RecursiveLeastSquares, Ridge
+    from kenyon.learning.in_turn import train_in_turn
     from kenyon.learning.learners import (
         Composed,
         GradientThresholds,
@@ -39,6 +40,7 @@ _LATER = {
         "Normalised",
         "Percentile",
     ),
+    "kenyon.learning.in_turn": ("train_in_turn",),
     "kenyon.learning.prelearning": ("Prelearned", "prelearn"),
     "kenyon.learning.protocol": ("Diverged", "Source"),
     "kenyon.learning.rules": ("QLearning", "Schedule", "Supervised"),
@@ -77,6 +79,7 @@ __all__ = [
     "projection_rates",
     "specificity",
     "train",
+    "train_in_turn",
 ]
 
 

@@ -85,6 +85,13 @@ class Task:
         """Names of the stimuli that make up an item, in the order in which they are shown."""
         return tuple(self.odours.names[i] for i in self.items[item])
 
+    def split(self, n_groups: int) -> list[Task]:
+        """Return the items in groups, a task each, as equal in number as can be: to be learned one after another."""
+        n_groups = _checks.integer("n_groups", n_groups, 1, len(self))
+        parts = np.array_split(np.arange(len(self)), n_groups)
+        same = {"n_classes": self.n_classes, "steps": self.steps, "noise": self.noise}
+        return [Task(self.odours, self.items[part], self.labels[part], **same) for part in parts]  # type: ignore[arg-type]
+
     def draw(self, n_episodes: int, seed: int = 0, *, first: int = 0) -> Draw:
         """Draw episodes `first`, `first + 1`, ...; episode k of a seed is always the same."""
         n_episodes = _checks.integer("n_episodes", n_episodes, 0)

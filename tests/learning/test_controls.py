@@ -22,6 +22,24 @@ def test_ridge_solves_the_normal_equations():
     assert np.isnan(info.correct).all()
 
 
+@pytest.mark.parametrize("start", [0.4, kn.Percentile(70)])
+def test_ridge_with_thresholds_is_ridge_on_what_they_leave(start):
+    V, labels = episodes(np.random.default_rng(0), 400, 30, 3)
+    theta = np.percentile(V, 70, axis=0) if isinstance(start, kn.Percentile) else start
+    x = np.maximum(V - theta, 0).astype(np.float32)
+    state = kn.Ridge(start=start).begin(V, 3, kn.Source(0, "t"))
+    readout = kn.Ridge(start=start).readout(kn.Ridge(start=start).update(state, V, labels)[0])
+    plain, _ = learned(kn.Ridge(), x, labels, 3, cut=400)
+    np.testing.assert_allclose(readout.W, plain.W, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(readout.outputs(V), plain.outputs(x), rtol=1e-3, atol=1e-3)
+
+
+def test_ridge_that_has_seen_nothing_says_nothing():
+    V, _ = episodes(np.random.default_rng(0), 40, 30, 3)
+    readout = kn.Ridge().readout(kn.Ridge().begin(V, 3, kn.Source(0, "t")))
+    assert not readout.W.any()
+
+
 def test_recursive_least_squares_is_ridge_kept_up_to_date():
     V, labels = episodes(np.random.default_rng(0), 400, 30, 3)
     X, Y = V.astype(np.float64), 10.0 * (labels[:, None] == np.arange(3))
@@ -37,6 +55,7 @@ def test_recursive_least_squares_is_ridge_kept_up_to_date():
     ("make", "message"),
     [
         (lambda: kn.Ridge(penalty=-1), "penalty"),
+        (lambda: kn.Ridge(start="high"), "start"),
         (lambda: kn.RecursiveLeastSquares(penalty=0), "penalty"),
         (lambda: kn.Composed(batch=0), "batch"),
         (lambda: kn.Composed(eta_w=-1), "eta_w"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kenyon as kn
+from kenyon import _seeding
 from kenyon.learning.protocol import Info
 
 ODOURS = kn.load_odours()
@@ -197,3 +198,58 @@ def test_no_learners_and_nothing_to_prelearn_are_refused():
         kn.train({}, RESERVOIR, TASK, 10)
     with pytest.raises(ValueError, match="nothing to prelearn"):
         kn.prelearn(kn.Normalised(), RESERVOIR, TASK)
+
+
+def test_measures_of_the_start_are_those_of_its_thresholds():
+    reservoir, task = kn.Reservoir(100, seed=1), kn.StaticTask(kn.load_odours(), 20, seed=1)
+    learners = {
+        "plain": kn.GradientWeights(),
+        "high": kn.GradientThresholds(start=0.5),
+        "still": kn.Learner(eta_w=0, start=0.5),
+    }
+    result = kn.train(learners, reservoir, task, 1000, seed=1, n_test=200)
+    batches = list(reservoir.stream(task, 200, _seeding.derive(1, "test"), batch_size=200))
+    V = batches[0].states
+    np.testing.assert_allclose(result.start_activity.sel(learner="high"), (V > 0.5).mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(result.start_activity.sel(learner="plain"), (V > 0).mean(axis=0), atol=1e-6)
+    norm2 = (np.maximum(V - 0.5, 0).astype(float) ** 2).sum(axis=1).mean()
+    np.testing.assert_allclose(result.start_norm2.sel(learner="high"), norm2, rtol=1e-5)
+    still = result.sel(learner="still")
+    for name in ("coding_level", "norm2", "theta", "activity", "specificity", "specificity_summed"):
+        np.testing.assert_array_equal(still[name], still[f"start_{name}"])
+    x, labels = np.maximum(V - np.float32(0.5), 0), batches[0].labels
+    summed = np.abs(x[labels == 0].sum(axis=0) - x[labels == 1].sum(axis=0)) / 200
+    np.testing.assert_allclose(still.specificity_summed, summed, rtol=1e-4, atol=1e-6)
+
+
+def test_tasks_in_turn_are_learned_and_tested_after_each():
+    reservoir = kn.Reservoir(200, seed=0)
+    tasks = kn.StaticTask(kn.load_odours(), 20, seed=0, noise=0.1).split(2)
+    learners = {"Normalised": kn.Normalised(), "GradientWeights": kn.GradientWeights()}
+    result = kn.train_in_turn(learners, reservoir, tasks, 2000, n_test=400)
+    accuracy = result.group_accuracy.sel(learner="Normalised")
+    assert result.group_accuracy.dims == ("learner", "stage", "group")
+    assert accuracy.sel(stage=0, group=0) > 0.9
+    assert accuracy.sel(stage=0, group=1) < 0.8  # not met yet
+    assert accuracy.sel(stage=1, group=1) > 0.9
+    again = kn.train_in_turn(learners, reservoir, tasks, 2000, n_test=400, threads=2)
+    assert result.identical(again)
+
+
+def test_one_task_in_turn_learns_what_it_learns_alone():
+    """With one task and its stream of episodes, training in turn is training."""
+    reservoir, task = kn.Reservoir(100, seed=0), kn.StaticTask(kn.load_odours(), 20, seed=0)
+    turn = kn.train_in_turn({"n": kn.Normalised()}, reservoir, [task], 3000, seed=4)
+    alone = kn.train({"n": kn.Normalised()}, reservoir, task, 3000, seed=4)
+    assert turn.training_accuracy.shape == alone.training_accuracy.shape
+    assert abs(float(turn.training_accuracy.mean() - alone.training_accuracy.mean())) < 0.05
+
+
+def test_groups_hold_every_item_once():
+    task = kn.StaticTask(kn.load_odours(), 23, seed=0)
+    parts = task.split(5)
+    assert sorted(len(part) for part in parts) == [4, 4, 5, 5, 5]
+    np.testing.assert_array_equal(np.concatenate([part.items for part in parts]), task.items)
+    np.testing.assert_array_equal(np.concatenate([part.labels for part in parts]), task.labels)
+    with pytest.raises(ValueError, match="n_groups"):
+        task.split(24)

@@ -1,9 +1,9 @@
 """Controls: what a linear readout of V can do at best, offline and online.
 
-Ridge regression solves min_W sum |y_true - W V|^2 + lambda |W|^2 in closed form once all episodes were seen;
-recursive least squares keeps that solution up to date after every episode, at O(N^2) each. Other controls are
-settings of the learners: `GradientWeights(scaling="centred")` or "standardised", `Metropolis(search="per_neuron")`,
-`Percentile` starts.
+Ridge regression solves min_W sum |y_true - W V|^2 + lambda |W|^2 in closed form once all episodes were seen (or the
+same with x in the place of V); recursive least squares keeps that solution up to date after every episode, at O(N^2)
+each. Other controls are settings of the learners: `GradientWeights(scaling="centred")` or "standardised",
+`Metropolis(search="per_neuron")`, `Percentile` starts.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from scipy.linalg import blas
 
 from kenyon import _checks
 from kenyon.learning.gradient import choose
+from kenyon.learning.learners import Percentile
 from kenyon.learning.protocol import Info, Source
 from kenyon.readout import Readout
 
 
 class RidgeState(NamedTuple):
-    """Sums over the episodes seen."""
+    """Thresholds, and sums over the episodes seen."""
 
-    gram: NDArray[np.float64]  # (N, N): sum of V V^T
-    cross: NDArray[np.float64]  # (n_classes, N): sum of y_true V^T
+    theta: NDArray[np.float32] | None  # None: V itself is read
+    gram: NDArray[np.float64]  # (N, N): sum of x x^T
+    cross: NDArray[np.float64]  # (n_classes, N): sum of y_true x^T
     n_episodes: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ridge:
-    """Ridge regression on V: the offline ceiling of a plain readout.
+    """Ridge regression on V, or on x with fixed thresholds: the offline ceiling of a linear readout of either.
 
     Parameters
     ----------
@@ -40,35 +42,50 @@ class Ridge:
         lambda, as a share of the sum of all squared states: 0 is plain least squares.
     target
         Output wanted for the right class; 0 is wanted for the others.
+    start
+        Read x = relu(V - theta) with thresholds at this number or `Percentile`, where they stay; None reads V.
     """
 
     penalty: float = 1e-6
     target: float = 10.0
+    start: float | Percentile | None = None
 
     def __post_init__(self) -> None:
         _checks.real("penalty", self.penalty, 0.0)
         _checks.real("target", self.target, 0.0, open_low=True)
+        if self.start is not None and not isinstance(self.start, Percentile):
+            _checks.real("start", self.start, -np.inf)
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RidgeState:
-        """Return empty sums."""
-        n = V.shape[1]
-        return RidgeState(np.zeros((n, n)), np.zeros((n_classes, n)), 0)
+        """Return the thresholds and empty sums."""
+        n, theta = V.shape[1], None
+        if isinstance(self.start, Percentile):
+            theta = np.percentile(V, self.start.q, axis=0).astype(np.float32)
+        elif self.start is not None:
+            theta = np.full(n, self.start, np.float32)
+        return RidgeState(theta, np.zeros((n, n)), np.zeros((n_classes, n)), 0)
 
     def update(self, state: RidgeState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RidgeState, Info]:
         """Add episodes to the sums. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
-        X = _checks.single("states", _checks.states(V, len(state.gram))).astype(np.float64)
-        labels = _checks.labels(labels, len(X), len(state.cross))
+        V = _checks.single("states", _checks.states(V, len(state.gram)))
+        x = self._readout(state, np.empty(0)).features(V).astype(np.float64)
+        labels = _checks.labels(labels, len(x), len(state.cross))
         wanted = self.target * (labels[:, None] == np.arange(len(state.cross)))
         nothing = np.full(len(V), np.nan, np.float32)
-        new = RidgeState(state.gram + X.T @ X, state.cross + wanted.T @ X, state.n_episodes + len(V))
-        return new, Info(nothing, nothing, [])
+        gram, cross = state.gram + x.T @ x, state.cross + wanted.T @ x
+        return RidgeState(state.theta, gram, cross, state.n_episodes + len(V)), Info(nothing, nothing, [])
 
     def readout(self, state: RidgeState) -> Readout:
         """Solve for the weights."""
-        n = len(state.gram)
+        if state.n_episodes == 0:
+            return self._readout(state, state.cross)
         lam = self.penalty * max(np.trace(state.gram), np.finfo(float).tiny)
-        W = linalg.solve(state.gram + lam * np.eye(n), state.cross.T, assume_a="pos").T
-        return Readout(W.astype(np.float32), np.zeros(n, np.float32), thresholds=False)
+        W = linalg.solve(state.gram + lam * np.eye(len(state.gram)), state.cross.T, assume_a="pos").T
+        return self._readout(state, W)
+
+    def _readout(self, state: RidgeState, W: NDArray[np.float64]) -> Readout:
+        theta = np.zeros(len(state.gram), np.float32) if state.theta is None else state.theta
+        return Readout(W.astype(np.float32), theta, thresholds=state.theta is not None)
 
 
 class RLSState(NamedTuple):
