@@ -197,7 +197,13 @@ def test_no_learners_and_nothing_to_prelearn_are_refused():
     with pytest.raises(ValueError, match="learners must hold at least one"):
         kn.train({}, RESERVOIR, TASK, 10)
     with pytest.raises(ValueError, match="nothing to prelearn"):
-        kn.prelearn(kn.Normalised(), RESERVOIR, TASK)
+        kn.prelearn(kn.GradientWeights(), RESERVOIR, TASK)
+
+
+def test_learners_without_a_search_are_prelearned_as_if_they_had_one():
+    found = kn.prelearn(kn.GradientThresholds(), RESERVOIR, TASK, steps=1000)
+    assert found.theta_g == kn.prelearn(kn.Composed(), RESERVOIR, TASK, steps=1000).theta_g
+    assert found.theta_g != 0.0
 
 
 def test_measures_of_the_start_are_those_of_its_thresholds():

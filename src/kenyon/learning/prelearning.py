@@ -45,7 +45,8 @@ def prelearn(
     Parameters
     ----------
     learner
-        A learner with a search; its own `start` does not matter.
+        A learner with thresholds; its own `start` does not matter. One without a search is given that for a global
+        threshold, for this purpose.
     reservoir, task
         What it will learn.
     seed
@@ -76,8 +77,8 @@ def prelearn_all(
     A learner that diverged from every start has its `Diverged` in the place of a result.
     """
     for name, learner in learners.items():
-        if learner.search is None or not learner.thresholds:
-            raise ValueError(f"{name} has no search, and so nothing to prelearn; give its start as a number")
+        if not learner.thresholds:
+            raise ValueError(f"{name} has no thresholds, and so nothing to prelearn")
         steps = _checks.integer("steps", steps, learner.period)
     n_episodes = episodes_needed(learners, steps)
     walks: dict[str, _Walks] = {}
@@ -108,7 +109,8 @@ class _Walks:
     """Walks from several starts, a pair of networks each, all learning from the same episodes."""
 
     def __init__(self, learner: Learner, V: NDArray[np.float32], n_classes: int, steps: int, source: Source) -> None:
-        self.learner, self.source = replace(learner, start=0.0), source
+        self.learner = replace(learner, start=0.0, search=learner.search or "global")
+        self.source = source
         self.starts = np.quantile(V.astype(np.float64), np.linspace(0.0, 0.95, STARTS))
         self.theta_g, self.proposed = self.starts.copy(), self.starts.copy()
         self.costs: list[NDArray[np.float64]] = []

@@ -1,0 +1,151 @@
+"""The command line. Errors are one line on the standard error, and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="Reservoir computing with learned sparsity."
+)
+File = Annotated[Path, typer.Argument(help="An experiment file (TOML).", metavar="EXPERIMENT.toml")]
+Folder = Annotated[Path, typer.Argument(help="A folder of results.", metavar="DIR")]
+Out = Annotated[Path | None, typer.Option(help="Folder for results; by default results/NAME.", metavar="DIR")]
+Workers = Annotated[int | None, typer.Option(help="Processes; by default one per processor, 0 for this one.")]
+Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.", metavar="tcp://...")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per event, for machines.")]
+Seeds = Annotated[int | None, typer.Option(help="Number of seeds, instead of what the file says.")]
+
+
+@app.command()
+def run(
+    file: File,
+    out: Out = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    seeds: Seeds = None,
+    as_json: Json = False,
+) -> None:
+    """Run the trials of an experiment that have no result yet."""
+    from kenyon.experiment.executor import run_experiment
+    from kenyon.experiment.sweep import load_experiment
+
+    experiment = load_experiment(file, seeds=seeds)
+    folder = out or Path("results") / experiment.name
+    outcome = run_experiment(experiment, folder, workers=workers, cluster=cluster, report=_report(as_json))
+    _tell_outcome(outcome, folder, as_json)
+
+
+@app.command()
+def status(folder: Folder, as_json: Json = False) -> None:
+    """Say which trials are done, running, failed and waiting."""
+    from kenyon.experiment.status import describe_status, read_status
+
+    found = read_status(folder)
+    print(json.dumps(found, indent=1) if as_json else describe_status(found))
+
+
+@app.command()
+def export(
+    folder: Folder,
+    file: Annotated[Path, typer.Argument(help="A .csv or .parquet file to write.", metavar="FILE")],
+    experiment: Annotated[str | None, typer.Option(help="One experiment of the folder; by default all.")] = None,
+    curves: Annotated[
+        bool, typer.Option(help="Training curves, a row per episode, instead of final measures.")
+    ] = False,
+) -> None:
+    """Write results as a table: a row per trial and learner."""
+    from kenyon.experiment.export import write_table
+
+    n_rows = write_table(folder, file, experiment, curves=curves)
+    print(f"{file}: {n_rows} rows", file=sys.stderr)
+
+
+@app.command()
+def tune(
+    file: File,
+    n: Annotated[int, typer.Option("--trials", min=1, help="How many settings to try, in all.")] = 50,
+    out: Out = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    as_json: Json = False,
+) -> None:
+    """Search for good settings with Optuna, as the file's [tune] table says."""
+    from kenyon.experiment.tune import tune as search
+
+    folder = out or Path("results") / file.stem
+    best = search(file, folder, n, workers=workers, cluster=cluster, report=_report(as_json))
+    print(json.dumps(best._asdict()) if as_json else best.describe())
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of experiment files, for editors."""
+    from kenyon.experiment.schema import experiment_schema
+
+    print(json.dumps(experiment_schema(), indent=1))
+
+
+@app.command()
+def info() -> None:
+    """Print versions, processor and vector width: what to tell when asking for help."""
+    from datetime import UTC, datetime
+
+    from kenyon.experiment.trial import git_commit, provenance
+
+    for name, value in provenance(datetime.now(UTC), 0.0, git_commit()).items():
+        if name not in ("began", "seconds"):
+            print(f"{name:8} {value or '-'}")
+
+
+def _report(as_json: bool) -> Any:
+    from kenyon.experiment.progress import Bar, JsonLines, Lines
+
+    if as_json:
+        return JsonLines()
+    return Bar() if sys.stderr.isatty() else Lines()
+
+
+def _tell_outcome(outcome: Any, folder: Path, as_json: bool) -> None:
+    from kenyon.experiment.progress import duration
+
+    n_done = outcome.n_trials - len(outcome.failed)
+    if as_json:
+        print(json.dumps({"event": "end", "trials": outcome.n_trials, "done": n_done, "failed": outcome.failed}))
+    if outcome.failed:
+        first = next(iter(outcome.failed.values()))
+        raise ValueError(
+            f"{len(outcome.failed)} of {outcome.n_trials} trials failed, {n_done} are in {folder}; the first: {first}"
+        )
+    if not as_json:
+        print(
+            f"{n_done} of {outcome.n_trials} trials are in {folder} ({outcome.n_new} new, "
+            f"{duration(outcome.seconds)}); open them with kn.open_results({str(folder)!r})"
+        )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; what goes wrong is said in one line."""
+    from kenyon.experiment.executor import ClusterError
+
+    try:
+        app(arguments, standalone_mode=False)
+    except KeyboardInterrupt:
+        _leave("stopped; what is done is kept, and the same command goes on from there", 130)
+    except typer.Exit as done:
+        sys.exit(done.exit_code)
+    except (ValueError, ArithmeticError, OSError, ClusterError, typer.Abort) as error:
+        _leave(str(error), 2)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        _leave(error.format_message(), 2)  # a mistake in the command itself
+
+
+def _leave(message: str, code: int) -> None:
+    print(f"kenyon: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

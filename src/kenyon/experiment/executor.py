@@ -1,0 +1,258 @@
+"""Running the trials of an experiment: in this process, in processes of this machine, or on a Dask cluster.
+
+Trials that have a result are not run again. A worker returns the bytes of a result and this process alone writes
+them, so a cluster needs no shared disk. A worker that dies takes its trial along, which is then tried again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from multiprocessing.connection import wait as wait_for
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kenyon import _checks
+from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.progress import Report, Silent
+from kenyon.experiment.store import Store
+from kenyon.experiment.sweep import Experiment
+from kenyon.experiment.trial import execute, git_commit, run_trial, to_bytes
+
+ATTEMPTS = 3  # of a trial whose worker died
+BEAT = 1.0  # seconds between two signs of life
+
+
+class Stopped(KeyboardInterrupt):
+    """A sweep that was told to stop."""
+
+
+class ClusterError(RuntimeError):
+    """A cluster that cannot be reached, or no longer."""
+
+
+class Outcome(NamedTuple):
+    """What became of a sweep."""
+
+    n_trials: int
+    n_new: int  # finished now
+    failed: dict[str, str]
+    seconds: float
+
+
+class Workers(NamedTuple):
+    """Where trials run: how to make an executor, and how many trials it works on at a time."""
+
+    make: Callable[[], Executor]
+    at_once: int
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+    report: Report | None = None,
+) -> Outcome:
+    """Run those trials of an experiment that have no result yet.
+
+    Parameters
+    ----------
+    experiment
+        What to run, from `load_experiment`.
+    folder
+        Where to keep results; they are found again there.
+    workers
+        Processes that run trials, one kernel thread each: by default as many as there are processors. 0 runs them in
+        this process.
+    cluster
+        Address of a Dask scheduler that runs them instead.
+    report
+        What to tell of progress, and how.
+    """
+    store, report = Store(folder), report or Silent()
+    store.create()
+    store.enter(experiment)
+    finished = set(store.finished())
+    store.check(trial.id for trial in experiment.trials if trial.id in finished)
+    todo = [trial for trial in experiment.trials if trial.id not in finished]
+    start = time.monotonic()
+    with report, _stoppable():
+        report.begin(experiment.name, len(experiment.trials), len(experiment.trials) - len(todo))
+        failed = _Sweep(store, experiment.name, report, _workers(workers, cluster)).run(todo) if todo else {}
+    return Outcome(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
+
+
+class _Sweep:
+    """A sweep under way."""
+
+    def __init__(self, store: Store, name: str, report: Report, workers: Workers) -> None:
+        self.store, self.name, self.report, self.workers = store, name, report, workers
+        self.attempts: Counter[str] = Counter()
+        self.failed: dict[str, str] = {}
+        self.running: dict[Future[bytes], TrialConfig] = {}
+        self.began: dict[str, float] = {}
+        self.todo: deque[TrialConfig] = deque()
+        self.commit = git_commit()
+
+    def run(self, trials: list[TrialConfig]) -> dict[str, str]:
+        """Run trials; return the reasons of those that failed."""
+        self.todo.extend(trials)
+        pool = self.workers.make()
+        try:
+            while self.todo or self.running:
+                self._fill(pool)
+                done, _ = wait(self.running, timeout=BEAT, return_when=FIRST_COMPLETED)
+                alive = [self._take(future) for future in done]
+                if not all(alive):
+                    self._again()
+                    _leave(pool)
+                    pool = self.workers.make()
+                self._sign()
+        finally:
+            _leave(pool)
+            self.store.forget_note(self.name)
+        return self.failed
+
+    def _fill(self, pool: Executor) -> None:
+        while self.todo and len(self.running) < self.workers.at_once:
+            trial = self.todo.popleft()
+            self.began[trial.id] = time.monotonic()
+            self.report.started(trial)
+            try:
+                self.running[pool.submit(execute, trial.canonical(), self.commit)] = trial
+            except BrokenExecutor:
+                self.todo.appendleft(trial)
+                return
+
+    def _take(self, future: Future[bytes]) -> bool:
+        """Keep what came of a trial; return whether its worker is still alive."""
+        trial = self.running[future]
+        try:
+            contents = future.result()
+        except BrokenExecutor:
+            return False
+        except Exception as error:
+            if _lost(error):
+                raise ClusterError(f"the cluster was lost ({_line(error)}); what is done is kept") from None
+            self._fail(trial, _line(error))
+        else:
+            self.store.save(trial.id, contents)
+            self.report.finished(trial, time.monotonic() - self.began[trial.id])
+        del self.running[future]
+        return True
+
+    def _fail(self, trial: TrialConfig, reason: str) -> None:
+        self.failed[trial.id] = reason
+        self.store.fail(trial.id, reason)
+        self.report.failed(trial, reason)
+
+    def _again(self) -> None:
+        """Put the trials of dead workers back, unless they were tried too often."""
+        for trial in self.running.values():
+            self.attempts[trial.id] += 1
+            if self.attempts[trial.id] < ATTEMPTS:
+                self.report.retried(trial)
+                self.todo.append(trial)
+            else:
+                self._fail(trial, f"its worker died {ATTEMPTS} times; is there memory enough?")
+        self.running.clear()
+
+    def _sign(self) -> None:
+        self.report.beat([trial.id for trial in self.running.values()])
+        running = [trial.id for trial in self.running.values()]
+        self.store.note(self.name, running=running, time=time.time(), left=self.report.left)
+
+
+class _Here(Executor):
+    """Runs what it is given at once, in this process."""
+
+    def submit(self, job: Any, /, config: str, commit: str) -> Future[Any]:  # type: ignore[override]
+        """Run a trial."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(to_bytes(run_trial(TrialConfig.model_validate_json(config), commit=commit)))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def _workers(workers: int | None, cluster: str | None) -> Workers:
+    if cluster is not None:
+        return _cluster(cluster)
+    if workers is None:
+        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = _checks.integer("workers", workers, 0)
+    if workers == 0:
+        return Workers(_Here, 1)
+    context = multiprocessing.get_context("spawn")
+    return Workers(lambda: ProcessPoolExecutor(workers, context, initializer=_begin_worker), workers)
+
+
+def _cluster(address: str) -> Workers:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("cluster needs Dask: pip install 'kenyon[cluster]'") from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"no Dask scheduler answers at {address} ({_line(error)})") from None
+    at_once = max(1, 2 * sum(client.nthreads().values()))
+    return Workers(lambda: client.get_executor(retries=ATTEMPTS), at_once)
+
+
+def _lost(error: BaseException) -> bool:
+    """Tell whether an error is that of a cluster that went away, not of a trial."""
+    return type(error).__name__ in ("FutureCancelledError", "CancelledError", "CommClosedError")
+
+
+def _begin_worker() -> None:
+    """Leave interrupts to the parent, and end when it ends, however that came about."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch(sentinel: int) -> None:
+        wait_for([sentinel])
+        os._exit(1)
+
+    if parent is not None:
+        threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
+
+
+def _leave(pool: Executor) -> None:
+    """Let go of a pool without waiting for what it is doing."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Treat a request to terminate as an interrupt, which is what a cluster's queue sends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise Stopped
+
+    old = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, old)
+
+
+def _line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"

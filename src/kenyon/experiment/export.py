@@ -1,0 +1,50 @@
+"""Results as plain tables, for other programs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kenyon.experiment.results import open_results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLES = (".csv", ".parquet")
+
+
+def table(folder: str | Path, experiment: str | None = None, *, curves: bool = False) -> pd.DataFrame:
+    """Return results as a table: a row per trial and learner, or per point of the training curves."""
+    results = open_results(folder, experiment)
+    outer = set(results.accuracy.dims) if "accuracy" in results else set(results.diverged_at.dims)
+    if curves:
+        wanted = results[["training_accuracy"]]
+        present = ["training_accuracy"]
+    else:
+        wanted = results[[name for name in results.data_vars if set(results[name].dims) <= outer]]
+        present = ["diverged_at"]
+    frame: pd.DataFrame = wanted.to_dataframe().dropna(subset=present)
+    return frame.reset_index()
+
+
+def write_table(folder: str | Path, file: str | Path, experiment: str | None = None, *, curves: bool = False) -> int:
+    """Write results to a .csv or .parquet file; return the number of rows."""
+    file = Path(file)
+    if file.suffix not in TABLES:
+        raise ValueError(f"{file} must end in {' or '.join(TABLES)}")
+    frame = table(folder, experiment, curves=curves)
+    part = file.with_name(f".{file.name}.part")
+    try:
+        if file.suffix == ".csv":
+            frame.to_csv(part, index=False)
+        else:
+            frame.to_parquet(part, index=False)
+        os.replace(part, file)
+    except ImportError:
+        raise ValueError("Parquet needs PyArrow: pip install 'kenyon[export]'; or write a .csv file") from None
+    except OSError as error:
+        raise ValueError(f"{file} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return len(frame)

@@ -1,0 +1,196 @@
+"""Many results as one labelled Dataset."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.store import Store, Stored, StoreError
+
+INNER = ("learner", "episode", "neuron", "stage", "group", "example", "step", "channel")  # dimensions of one result
+ROOM = 100_000  # empty places a table may have
+
+
+def open_results(folder: str | Path, experiment: str | None = None, *, neurons: bool = False) -> xr.Dataset:
+    """Open the results of an experiment as one Dataset.
+
+    Its dimensions are learner, size (number of stimuli or sequences), seed and episode, and one for every other
+    setting that differs between trials, named after it. Settings that go with another are coordinates along it.
+    What no trial has is NaN.
+
+    Parameters
+    ----------
+    folder
+        Where `kenyon run` put them.
+    experiment
+        Name of one of the experiments in the folder; left out, all results that lie there.
+    neurons
+        Take in what is kept for each neuron: theta, activity, specificity. It is a thousand times as much.
+    """
+    store = Store(folder)
+    finished = store.finished()
+    if experiment is not None:
+        known = store.experiments()
+        if experiment not in known:
+            raise StoreError(
+                f"{store.folder} has no experiment {experiment!r} (there are: {', '.join(known) or 'none'})"
+            )
+        finished = [trial for trial in known[experiment] if trial in set(finished)]
+    return combine(store, finished, neurons=neurons)
+
+
+def combine(store: Store, trials: Sequence[str], *, neurons: bool = False) -> xr.Dataset:
+    """Return the results of these trials as one Dataset; see `open_results`."""
+    if not trials:
+        raise StoreError(f"{store.folder} holds no finished trial")
+
+    def wanted(name: str, dimensions: tuple[str, ...]) -> bool:
+        return neurons or "neuron" not in dimensions
+
+    results = [store.read(trial, wanted) for trial in trials]
+    configs = [TrialConfig.model_validate_json(result.attributes["config"]) for result in results]
+    return _combined(results, configs)
+
+
+def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.Dataset:
+    axes, along, common = _axes([_flat(config) for config in configs])
+    inner = _inner(results)
+    outer_shape = tuple(len(values) for values, _ in axes.values())
+    if math.prod(outer_shape) > 4 * len(results) + ROOM // len(inner["learner"]):
+        raise StoreError(
+            f"these {len(results)} results are of experiments too different for one table, which would have "
+            f"{math.prod(outer_shape)} places ({', '.join(axes)}); name one: open_results(folder, experiment)"
+        )
+    variables: dict[str, Any] = {}
+    for name, kinds in _kinds(results).items():
+        dimensions = kinds[0]
+        shape = outer_shape + tuple(len(inner[dimension]) for dimension in dimensions)
+        values = _gather(name, results, [places for _, places in axes.values()], inner, shape)
+        variables[name] = ((*axes, *dimensions), values)
+    coordinates: dict[str, Any] = {
+        **{name: list(values) for name, (values, _) in axes.items()},
+        **{name: (axis, values) for name, (axis, values) in along.items()},
+        **{name: inner[name] for name in ("learner", "episode") if name in inner},
+    }
+    learners = {name: one.model_dump(mode="json") for config in configs for name, one in config.learners.items()}
+    attributes = {"config": json.dumps(common), "learners": json.dumps(learners)}
+    dataset = xr.Dataset(variables, coordinates, attributes)
+    return dataset.transpose("learner", "size", ..., "seed", *[d for d in INNER[1:] if d in dataset.dims])
+
+
+def _flat(config: TrialConfig) -> dict[str, Any]:
+    """Return the settings by their names, learners apart; the size of the task in the place of what decides it."""
+    flat: dict[str, Any] = {"size": config.task.size, "seed": config.seed}
+    for name, value in config.model_dump(mode="json", exclude={"learners", "seed"}).items():
+        if isinstance(value, dict):
+            flat.update({f"{name}.{inner}": one for inner, one in value.items()})
+        else:
+            flat[name] = value
+    for name in ("task.n_stimuli", "task.n_bases", "task.odours_sha256"):
+        flat.pop(name, None)
+    return flat
+
+
+def _axes(
+    flats: Sequence[Mapping[str, Any]],
+) -> tuple[dict[str, tuple[list[Any], list[int]]], dict[str, tuple[str, list[Any]]], dict[str, Any]]:
+    """Tell settings apart: those that span the table, those that go along with one of these, and those in common.
+
+    An axis has its values in order, and for each trial the place among them.
+    """
+    axes: dict[str, tuple[list[Any], list[int]]] = {}
+    along: dict[str, tuple[str, list[Any]]] = {}
+    common: dict[str, Any] = {}
+    for name in dict.fromkeys(name for flat in flats for name in flat):
+        column = [flat.get(name) for flat in flats]
+        values = sorted(set(column), key=lambda value: (str(type(value)), value) if value is not None else ("", 0))
+        short = _short_name(name, flats[0])
+        if len(values) == 1 and name not in ("size", "seed"):
+            common[name] = values[0]
+        elif name not in ("size", "seed") and (axis := _goes_with(column, axes)):
+            places = axes[axis][1]
+            along[short] = (axis, [column[places.index(i)] for i in range(len(axes[axis][0]))])
+        else:
+            axes[short] = (values, [values.index(value) for value in column])
+    return axes, along, common
+
+
+def _goes_with(column: Sequence[Any], axes: Mapping[str, tuple[list[Any], list[int]]]) -> str | None:
+    """Return the axis whose value decides that of a column, if there is one; that of the seed does not count."""
+    for name, (_, places) in axes.items():
+        if name != "seed" and len(set(zip(places, column, strict=True))) == len(set(places)):
+            return name
+    return None
+
+
+def _short_name(name: str, flat: Mapping[str, Any]) -> str:
+    last = name.rpartition(".")[2]
+    alone = sum(other.rpartition(".")[2] == last for other in flat) == 1
+    return last if alone and last not in INNER else name.replace(".", "_")
+
+
+def _inner(results: Sequence[Stored]) -> dict[str, Any]:
+    """Return the coordinates of dimensions within results: all learners, all episodes, and numbers for the rest."""
+    inner: dict[str, Any] = {"learner": []}
+    episodes: set[int] = set()
+    sizes: dict[str, int] = {}
+    seen = set()
+    for result in results:
+        for name in result.variables["learner"][1]:
+            if name not in seen:
+                seen.add(name)
+                inner["learner"].append(str(name))
+        episodes.update(int(one) for one in result.variables["episode"][1])
+        for dimensions, values in result.variables.values():
+            for dimension, size in zip(dimensions, values.shape, strict=True):
+                sizes[dimension] = max(size, sizes.get(dimension, 0))
+    inner["episode"] = sorted(episodes)
+    return {**{name: range(size) for name, size in sizes.items()}, **inner}
+
+
+def _kinds(results: Sequence[Stored]) -> dict[str, list[tuple[str, ...]]]:
+    """Return the dimensions of all variables that are not coordinates."""
+    kinds: dict[str, list[tuple[str, ...]]] = {}
+    for result in results:
+        for name, (dimensions, _) in result.variables.items():
+            if name not in ("learner", "episode"):
+                kinds.setdefault(name, []).append(dimensions)
+    return kinds
+
+
+def _gather(
+    name: str, results: Sequence[Stored], places: Sequence[Sequence[int]], inner: Mapping[str, Any], shape: Any
+) -> NDArray[Any]:
+    """Put a variable of all results into one array."""
+    having = [(i, result.variables[name]) for i, result in enumerate(results) if name in result.variables]
+    example = having[0][1][1]
+    missing: Any = "" if example.dtype.kind in "OTU" else np.nan
+    kind: Any = object if missing == "" else np.result_type(example.dtype, np.float32)
+    array = np.full(shape, missing, kind)
+    filled = 0
+    positions = {axis: {value: i for i, value in enumerate(inner[axis])} for axis in ("learner", "episode")}
+    for i, (dimensions, values) in having:
+        own: list[Any] = [
+            _positions(axis, n, results[i], positions) for axis, n in zip(dimensions, values.shape, strict=True)
+        ]
+        outer: tuple[Any, ...] = tuple(one[i] for one in places)
+        array[(*outer, *np.ix_(*own))] = values
+        filled += values.size
+    if filled == array.size and missing != "":
+        return array.astype(example.dtype)
+    return array.astype("U") if missing == "" else array
+
+
+def _positions(axis: str, n: int, result: Stored, positions: Mapping[str, Mapping[Any, int]]) -> list[int]:
+    if axis not in positions:
+        return list(range(n))
+    values = result.variables[axis][1]
+    return [positions[axis][str(value) if axis == "learner" else int(value)] for value in values]

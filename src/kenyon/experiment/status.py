@@ -1,0 +1,49 @@
+"""How far the experiments of a folder are."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from kenyon.experiment.progress import duration
+from kenyon.experiment.store import Store
+
+SILENCE = 30.0  # seconds without a sign of life after which a sweep counts as stopped
+
+
+def read_status(folder: str | Path) -> dict[str, Any]:
+    """Return, for each experiment, its trials that are done, running, failed and waiting."""
+    store = Store(folder)
+    finished, failures = set(store.finished()), store.failures()
+    experiments = {
+        name: _of_one(store.notes(name), trials, finished, failures) for name, trials in store.experiments().items()
+    }
+    return {"folder": str(folder), "results": len(finished), "experiments": experiments}
+
+
+def _of_one(note: dict[str, Any], trials: list[str], finished: set[str], failures: dict[str, str]) -> dict[str, Any]:
+    alive = bool(note) and time.time() - float(note.get("time", 0.0)) < SILENCE
+    running = [trial for trial in note.get("running", []) if trial not in finished] if alive else []
+    failed = {trial: failures[trial] for trial in trials if trial in failures and trial not in finished}
+    done = [trial for trial in trials if trial in finished]
+    return {
+        "trials": len(trials),
+        "done": len(done),
+        "running": running,
+        "failed": failed,
+        "waiting": len(trials) - len(done) - len(running) - len(set(failed) - set(running)),
+        "sweep": "running" if alive else "stopped" if note else "ended" if len(done) + len(failed) else "not begun",
+        "left": note.get("left") if alive else None,
+    }
+
+
+def describe_status(status: dict[str, Any]) -> str:
+    """Return the status in words, a line per experiment and one per failure."""
+    lines = [f"{status['folder']}: {status['results']} results"]
+    for name, one in status["experiments"].items():
+        counts = f"{one['done']} of {one['trials']} done, {len(one['running'])} running, {len(one['failed'])} failed"
+        rest = f", {duration(one['left'])} left" if one["left"] else ""
+        lines.append(f"  {name}: {counts}, {one['waiting']} waiting ({one['sweep']}{rest})")
+        lines += [f"    {trial[:8]} failed: {reason}" for trial, reason in one["failed"].items()]
+    return "\n".join(lines)

@@ -1,0 +1,172 @@
+"""A search for good settings: an Optuna study whose trials are trials like any others, in the same store.
+
+    [tune]
+    learner = "Normalised"          # whose score
+    measure = "accuracy"            # the score: the mean of this variable over sizes and seeds
+    [tune.search]
+    "learners.Normalised.mu" = {low = 0.05, high = 1.5, log = true}
+    "reservoir.leak_rate" = [0.025, 0.05, 0.1]
+
+The study is a journal beside the results. What a stopped search had begun is tried first when it goes on. The sampler
+is seeded by the number of the trial, so a search that was stopped ends as one that was not.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kenyon.experiment.config import ConfigError, unknown
+from kenyon.experiment.executor import run_experiment
+from kenyon.experiment.progress import Report
+from kenyon.experiment.results import combine
+from kenyon.experiment.store import Store
+from kenyon.experiment.sweep import Experiment, expand, read_file, set_value
+
+RANGE = {"low": None, "high": None, "log": None}
+KEYS = {"learner": None, "measure": None, "minimize": None, "seed": None, "search": None}
+
+
+class Best(NamedTuple):
+    """The best settings found."""
+
+    score: float
+    settings: dict[str, Any]
+    n_trials: int
+
+    def describe(self) -> str:
+        """Return them as lines that can go into an experiment file."""
+        lines = [f"best of {self.n_trials}: {self.score:.4f}", *(f"{k} = {v!r}" for k, v in self.settings.items())]
+        return "\n".join(lines)
+
+
+class Study(NamedTuple):
+    """What to search, and by which score."""
+
+    base: dict[str, Any]
+    search: dict[str, Any]
+    learner: str
+    measure: str
+    minimize: bool
+    seed: int
+
+
+def tune(
+    file: str | Path,
+    folder: str | Path,
+    n_trials: int,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+    report: Report | None = None,
+) -> Best:
+    """Search until `n_trials` settings have been tried in all, earlier calls included.
+
+    Parameters
+    ----------
+    file
+        An experiment file with a [tune] table.
+    folder
+        Where results and study are kept.
+    n_trials
+        How many settings to try.
+    workers, cluster, report
+        As in `run_experiment`.
+    """
+    study, name = _load(Path(file))
+    optuna, journal = _optuna(), Store(folder)
+    journal.create()
+    direction = "minimize" if study.minimize else "maximize"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        backend = optuna.storages.journal.JournalFileBackend(str(journal.folder / f"{name}.study"))
+        record = optuna.create_study(
+            storage=optuna.storages.JournalStorage(backend), study_name=name, direction=direction, load_if_exists=True
+        )
+    _requeue(record, optuna)
+    while (number := sum("trials" in one.user_attrs for one in record.get_trials(deepcopy=False))) < n_trials:
+        record.sampler = optuna.samplers.TPESampler(seed=study.seed + number, n_startup_trials=10)
+        trial = record.ask()
+        settings = {place: _suggest(trial, place, what) for place, what in study.search.items()}
+        experiment = Experiment(name, tuple(_trials(study.base, settings)), {})
+        outcome = run_experiment(experiment, folder, workers=workers, cluster=cluster, report=report)
+        score = np.nan if outcome.failed else _score(journal, experiment, study)
+        trial.set_user_attr("trials", [one.id for one in experiment.trials])
+        record.tell(trial, *((score,) if np.isfinite(score) else (None, optuna.trial.TrialState.FAIL)))
+    return Best(float(record.best_value), dict(record.best_params), n_trials)
+
+
+def _load(path: Path) -> tuple[Study, str]:
+    settings, name = read_file(path)
+    table = settings.pop("tune", None)
+    if not isinstance(table, dict) or not isinstance(table.get("search"), dict) or not table["search"]:
+        raise ConfigError(f"{path}: tune needs a [tune] table with a learner and a [tune.search] table")
+    unknown("tune.", table, KEYS)
+    expand(copy.deepcopy(settings))
+    learner, measure = table.get("learner"), table.get("measure", "accuracy")
+    if not isinstance(learner, str) or not isinstance(measure, str):
+        raise ConfigError("tune.learner must name the learner whose measure is the score")
+    for place, what in table["search"].items():
+        _check_range(place, what)
+    return (
+        Study(settings, table["search"], learner, measure, bool(table.get("minimize")), int(table.get("seed", 0))),
+        str(settings.get("name", name)),
+    )
+
+
+def _check_range(place: str, what: Any) -> None:
+    if isinstance(what, list) and what:
+        return
+    if isinstance(what, dict) and {"low", "high"} <= set(what) <= set(RANGE) and what["low"] < what["high"]:
+        return
+    raise ConfigError(f"tune.search: {place} must be a list of choices or {{low = , high = , log = }}, not {what!r}")
+
+
+def _suggest(trial: Any, place: str, what: Any) -> Any:
+    if isinstance(what, list):
+        return trial.suggest_categorical(place, what)
+    whole = isinstance(what["low"], int) and isinstance(what["high"], int)
+    suggest = trial.suggest_int if whole else trial.suggest_float
+    return suggest(place, what["low"], what["high"], log=bool(what.get("log")))
+
+
+def _trials(base: dict[str, Any], settings: dict[str, Any]) -> list[Any]:
+    chosen = copy.deepcopy(base)
+    for place, value in settings.items():
+        *tables, last = place.split(".")
+        inner = chosen
+        for name in tables:
+            inner = inner.setdefault(name, {})
+        set_value(inner, (last,), value)
+    trials = expand(chosen)
+    for trial in trials:
+        trial.check()
+    return trials
+
+
+def _score(store: Store, experiment: Experiment, study: Study) -> float:
+    results = combine(store, [trial.id for trial in experiment.trials])
+    if study.measure not in results or study.learner not in results.learner:
+        raise ConfigError(f"tune: there is no measure {study.measure!r} of a learner {study.learner!r}")
+    return float(results[study.measure].sel(learner=study.learner).mean(skipna=False))
+
+
+def _requeue(record: Any, optuna: Any) -> None:
+    """Let what a stopped search had begun be tried first."""
+    for trial in record.get_trials(deepcopy=False):
+        if trial.state == optuna.trial.TrialState.RUNNING:
+            record.enqueue_trial(trial.params)
+            record.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise ValueError("tune needs Optuna: pip install 'kenyon[tune]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
