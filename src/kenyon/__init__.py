@@ -8,6 +8,10 @@ from kenyon.reservoir import Batch, Reservoir
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
 if TYPE_CHECKING:
+    from kenyon.experiment.executor import run_experiment
+    from kenyon.experiment.results import open_results
+    from kenyon.experiment.sweep import load_experiment
+    from kenyon.experiment.trial import run_trial
     from kenyon.learning.controls import RecursiveLeastSquares, Ridge
     from kenyon.learning.in_turn import train_in_turn
     from kenyon.learning.learners import (
@@ -30,6 +34,10 @@ __version__ = "0.1.0"
 
 # Loaded when first asked for, so that a start pays only for what it uses.
 _LATER = {
+    "kenyon.experiment.executor": ("run_experiment",),
+    "kenyon.experiment.results": ("open_results",),
+    "kenyon.experiment.sweep": ("load_experiment",),
+    "kenyon.experiment.trial": ("run_trial",),
     "kenyon.learning.controls": ("RecursiveLeastSquares", "Ridge"),
     "kenyon.learning.learners": (
         "Composed",
@@ -74,9 +82,13 @@ __all__ = [
     "Supervised",
     "Task",
     "episodes_to_reach",
+    "load_experiment",
     "load_odours",
+    "open_results",
     "prelearn",
     "projection_rates",
+    "run_experiment",
+    "run_trial",
     "specificity",
     "train",
     "train_in_turn",

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+STOPPED = 130  # what a shell calls a command that was interrupted
+
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="Reservoir computing with learned sparsity."
 )
@@ -133,11 +135,10 @@ def main(arguments: list[str] | None = None) -> None:
     from kenyon.experiment.executor import ClusterError
 
     try:
-        app(arguments, standalone_mode=False)
-    except KeyboardInterrupt:
-        _leave("stopped; what is done is kept, and the same command goes on from there", 130)
-    except typer.Exit as done:
-        sys.exit(done.exit_code)
+        code = app(arguments, standalone_mode=False)
+        if code == STOPPED:
+            _leave("stopped; what is done is kept, and the same command goes on from there", STOPPED)
+        sys.exit(code or 0)
     except (ValueError, ArithmeticError, OSError, ClusterError, typer.Abort) as error:
         _leave(str(error), 2)
     except Exception as error:

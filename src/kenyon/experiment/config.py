@@ -270,7 +270,9 @@ def _refuse_unknown(settings: Mapping[str, Any]) -> None:
 
 
 def _fields(place: str, settings: Any, models: Mapping[str, type[Model]]) -> Mapping[str, Any]:
-    kind: Any = settings.get("kind") if isinstance(settings, Mapping) else None
+    if not isinstance(settings, Mapping):
+        raise ConfigError(f"{place.removesuffix('.kind')} must be a table of settings, not {settings!r}")
+    kind: Any = settings.get("kind")
     if kind not in models:
         raise ConfigError(f"{place} must be one of {', '.join(models)}, not {kind!r}{nearest(kind, models)}")
     return models[kind].model_fields
@@ -282,14 +284,15 @@ def unknown(place: str, settings: Any, known: Mapping[str, Any]) -> None:
         raise ConfigError(f"{place.rstrip('.')} must be a table of settings, not {settings!r}")
     for name in settings:
         if name not in known:
-            raise ConfigError(f"{place}{name} is not known{nearest(name, known)}")
+            meant = nearest(name, known) or f" (known: {', '.join(known)})"
+            raise ConfigError(f"{place}{name} is not known{meant}")
 
 
 def nearest(name: Any, known: Mapping[str, Any]) -> str:
     """Return a question that names what may have been meant, if anything is near."""
     begun = [one for one in known if name and one.startswith(str(name))]
     found = begun or difflib.get_close_matches(str(name), list(known), 1, 0.5)
-    return f"; did you mean {found[0]}?" if found else f" (known: {', '.join(known)})"
+    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _with_digest(task: Mapping[str, Any]) -> Mapping[str, Any]:

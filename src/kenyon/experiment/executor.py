@@ -28,6 +28,7 @@ from kenyon.experiment.trial import execute, git_commit, run_trial, to_bytes
 
 ATTEMPTS = 3  # of a trial whose worker died
 BEAT = 1.0  # seconds between two signs of life
+PATIENCE = 10.0  # seconds for a scheduler to answer
 
 
 class Stopped(KeyboardInterrupt):
@@ -48,9 +49,10 @@ class Outcome(NamedTuple):
 
 
 class Workers(NamedTuple):
-    """Where trials run: how to make an executor, and how many trials it works on at a time."""
+    """Where trials run: how to make an executor, how to leave it at once, how many trials it works on at a time."""
 
     make: Callable[[], Executor]
+    leave: Callable[[Executor], None]
     at_once: int
 
 
@@ -84,10 +86,10 @@ def run_experiment(
     finished = set(store.finished())
     store.check(trial.id for trial in experiment.trials if trial.id in finished)
     todo = [trial for trial in experiment.trials if trial.id not in finished]
-    start = time.monotonic()
+    start, crew = time.monotonic(), _workers(workers, cluster)
     with report, _stoppable():
         report.begin(experiment.name, len(experiment.trials), len(experiment.trials) - len(todo))
-        failed = _Sweep(store, experiment.name, report, _workers(workers, cluster)).run(todo) if todo else {}
+        failed = _Sweep(store, experiment.name, report, crew).run(todo) if todo else {}
     return Outcome(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
 
 
@@ -114,11 +116,11 @@ class _Sweep:
                 alive = [self._take(future) for future in done]
                 if not all(alive):
                     self._again()
-                    _leave(pool)
+                    self.workers.leave(pool)
                     pool = self.workers.make()
                 self._sign()
         finally:
-            _leave(pool)
+            self.workers.leave(pool)
             self.store.forget_note(self.name)
         return self.failed
 
@@ -192,9 +194,9 @@ def _workers(workers: int | None, cluster: str | None) -> Workers:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = _checks.integer("workers", workers, 0)
     if workers == 0:
-        return Workers(_Here, 1)
+        return Workers(_Here, Executor.shutdown, 1)
     context = multiprocessing.get_context("spawn")
-    return Workers(lambda: ProcessPoolExecutor(workers, context, initializer=_begin_worker), workers)
+    return Workers(lambda: ProcessPoolExecutor(workers, context, initializer=_begin_worker), _end_workers, workers)
 
 
 def _cluster(address: str) -> Workers:
@@ -203,11 +205,16 @@ def _cluster(address: str) -> Workers:
     except ImportError:
         raise ValueError("cluster needs Dask: pip install 'kenyon[cluster]'") from None
     try:
-        client = Client(address, timeout=10, set_as_default=False)
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(f"no Dask scheduler answers at {address} ({_line(error)})") from None
     at_once = max(1, 2 * sum(client.nthreads().values()))
-    return Workers(lambda: client.get_executor(retries=ATTEMPTS), at_once)
+
+    def leave(pool: Executor) -> None:
+        pool.shutdown(wait=False)
+        client.close(timeout=PATIENCE)
+
+    return Workers(lambda: client.get_executor(retries=ATTEMPTS), leave, at_once)
 
 
 def _lost(error: BaseException) -> bool:
@@ -228,8 +235,8 @@ def _begin_worker() -> None:
         threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
 
 
-def _leave(pool: Executor) -> None:
-    """Let go of a pool without waiting for what it is doing."""
+def _end_workers(pool: Executor) -> None:
+    """End processes, whatever they are doing."""
     processes = list((getattr(pool, "_processes", None) or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:

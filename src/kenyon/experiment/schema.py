@@ -27,6 +27,7 @@ def experiment_schema() -> dict[str, Any]:
             "description": "Names of lists that go together, instead of their product.",
         },
         case={"type": "array", "items": {"type": "object"}, "description": "Settings for some of the trials."},
+        label={"type": "string", "description": "Of a case."},
         tune={"type": "object", "description": "What `kenyon tune` searches."},
     )
     learners = schema["properties"]["learners"]

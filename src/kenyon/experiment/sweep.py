@@ -2,7 +2,7 @@
 
 Any value may be a list: the trials are the product of all lists, or of lists that go together where `zip` says so.
 Lists among a learner's settings give that many learners, which share a trial and its simulation. `case` tables
-change settings for some of the trials; `seeds` counts seeds, from 0; `extends` starts from another file.
+change settings for some of the trials, and may have a `label`; `seeds` counts seeds, from 0; `extends` starts from another file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from kenyon.experiment.config import LEARNERS, ConfigError, TrialConfig, nearest, trial_config, unknown
 from kenyon.experiment.presets import PRESETS
 
-FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "tune")
+FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "label", "tune")
 Settings = dict[str, Any]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import platform
 import subprocess
@@ -87,8 +88,24 @@ def execute(config: str, commit: str) -> bytes:
 
 
 def to_bytes(result: xr.Dataset) -> bytes:
-    """Return a result as the contents of a netCDF file."""
-    return bytes(result.to_netcdf(engine="h5netcdf"))
+    """Return a result as the contents of a netCDF file.
+
+    Written without xarray, whose locks want a scheduler when on a worker of Dask.
+    """
+    import h5netcdf
+    import h5py
+
+    contents = io.BytesIO()
+    with h5netcdf.File(contents, "w") as file:
+        file.dimensions = {str(name): size for name, size in result.sizes.items()}
+        for name, variable in result.variables.items():
+            dimensions, values = tuple(map(str, variable.dims)), variable.values
+            if values.dtype.kind in "OTU":
+                file.create_variable(str(name), dimensions, h5py.string_dtype())[...] = values.astype(object)
+            else:
+                file.create_variable(str(name), dimensions, data=values)
+        file.attrs.update(result.attrs)
+    return contents.getvalue()
 
 
 def digest(values: Any) -> str:

@@ -1,0 +1,1 @@
+"""The paper, reproduced: its figures, its claims and a report on both."""

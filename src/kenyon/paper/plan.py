@@ -1,0 +1,97 @@
+"""What is run for each figure: experiment files that come with the package, small where a quick look is wanted."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.results import combine
+from kenyon.experiment.store import Store, StoreError
+from kenyon.experiment.sweep import Experiment, Settings, expand, read_file
+
+FIGURES = ("1", "2", "3", "4", "5", "6", "7", "S1", "S2", "S3", "S4", "S5", "S6")
+SEEDS = 5
+QUICK_SEEDS = 2
+
+
+class Plan(NamedTuple):
+    """How much to run."""
+
+    seeds: int = SEEDS
+    quick: bool = False
+
+    def experiment(self, figure: str) -> Experiment:
+        """Return all trials of a figure."""
+        trials = {trial.id: trial for part in self.parts(figure).values() for trial in part}
+        return Experiment(f"figure{figure}", tuple(trials.values()), {})
+
+    def parts(self, figure: str) -> dict[str, list[TrialConfig]]:
+        """Return the trials of each labelled case of a figure; one without cases has one part, named ""."""
+        settings = _settings(figure)
+        cases = settings.pop("case", [{}])
+        return {case.get("label", ""): self._expand({**copy.deepcopy(settings), "case": [case]}) for case in cases}
+
+    def _expand(self, settings: Settings) -> list[TrialConfig]:
+        if settings.get("seeds", 1) > 1:
+            settings["seeds"] = self.seeds
+        trials = expand(settings)
+        return _smaller(trials) if self.quick else trials
+
+
+class Results(NamedTuple):
+    """The results of a plan, in a folder."""
+
+    folder: Path
+    plan: Plan
+
+    def get(self, figure: str, part: str = "") -> xr.Dataset:
+        """Return the results of a part of a figure, those per neuron too."""
+        return _open(self, figure, part)
+
+    def provenance(self) -> list[dict[str, Any]]:
+        """Return where, when and how long each trial of the plan was run."""
+        store = Store(self.folder)
+        trials = {trial.id for figure in FIGURES for trial in self.plan.experiment(figure).trials}
+        there = sorted(trials & set(store.finished()))
+        headers = [store.read(trial, lambda name, dimensions: False).attributes for trial in there]
+        return [json.loads(header["provenance"]) for header in headers]
+
+
+@cache
+def _open(results: Results, figure: str, part: str) -> xr.Dataset:
+    store = Store(results.folder)
+    trials = [trial.id for trial in results.plan.parts(figure)[part]]
+    missing = set(trials) - set(store.finished())
+    if missing:
+        raise StoreError(f"{results.folder} lacks {len(missing)} of the {len(trials)} trials of figure {figure}")
+    return combine(store, trials, neurons=True)
+
+
+@cache
+def _settings(figure: str) -> Settings:
+    with as_file(files("kenyon.paper") / "experiments") as folder:
+        return read_file(folder / f"figure{figure}.toml")[0]
+
+
+def _smaller(trials: Sequence[TrialConfig]) -> list[TrialConfig]:
+    """Return fewer and smaller trials of the same kind, to show that all of it works."""
+    sizes = sorted({trial.task.size for trial in trials})
+    kept = {sizes[0], sizes[len(sizes) // 2], sizes[-1]}
+    small = [_small(trial) for trial in trials if trial.task.size in kept]
+    return list({trial.id: trial for trial in small}.values())
+
+
+def _small(trial: TrialConfig) -> TrialConfig:
+    settings = trial.model_dump(mode="json")
+    settings["reservoir"]["n_neurons"] = min(200, settings["reservoir"]["n_neurons"])
+    settings["n_episodes"] = max(1000, settings["n_episodes"] // 20)
+    settings["n_test"], settings["n_bins"] = 500, 30
+    return TrialConfig.model_validate_json(json.dumps(settings))

@@ -1,0 +1,124 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kenyon import cli
+
+EXPERIMENT = """
+name = "tiny"
+seeds = 2
+n_episodes = 300
+n_test = 50
+[task]
+n_stimuli = 6
+steps = 8
+[reservoir]
+n_neurons = 30
+[learners.GradientWeights]
+[learners.Normalised]
+"""
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Run the command line in a folder of its own; return exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.toml").write_text(EXPERIMENT)
+
+    def run(*arguments):
+        code = 0
+        try:
+            cli.main([str(one) for one in arguments])
+        except SystemExit as left:
+            code = left.code
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_run_status_and_export(call, tmp_path):
+    code, out, err = call("run", "tiny.toml", "--workers", 0)
+    assert code == 0
+    assert "2 of 2 trials are in results/tiny (2 new" in out
+    assert len(err.splitlines()) == 3  # how many there are, and a line for each
+    code, out, _ = call("run", "tiny.toml", "--workers", 0, "--json")
+    assert [json.loads(line)["event"] for line in out.splitlines()] == ["begin", "end"]
+    code, out, _ = call("status", "results/tiny")
+    assert "tiny: 2 of 2 done, 0 running, 0 failed, 0 waiting (ended)" in out
+    assert json.loads(call("status", "results/tiny", "--json")[1])["experiments"]["tiny"]["done"] == 2
+    assert call("export", "results/tiny", "a.csv")[0] == 0
+    header, *rows = (tmp_path / "a.csv").read_text().splitlines()
+    assert header.startswith("learner,size,seed,accuracy")
+    assert len(rows) == 4
+
+
+def test_parquet_and_csv_hold_the_same(call):
+    import pandas as pd
+
+    pytest.importorskip("pyarrow")
+    call("run", "tiny.toml", "--workers", 0)
+    call("export", "results/tiny", "a.parquet", "--curves")
+    call("export", "results/tiny", "a.csv", "--curves")
+    parquet, csv = pd.read_parquet("a.parquet"), pd.read_csv("a.csv")
+    pd.testing.assert_frame_equal(parquet, csv, check_dtype=False)
+    assert list(parquet.columns) == ["learner", "size", "seed", "episode", "training_accuracy"]
+    assert len(parquet) == 2 * 2 * 60
+
+
+def test_more_seeds_can_be_asked_for(call):
+    _, out, _ = call("run", "tiny.toml", "--workers", 0, "--seeds", 3)
+    assert "3 of 3 trials" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "no.toml"], "no.toml: cannot be read: No such file"),
+        (["run", "tiny.toml", "--workers", "-1"], "workers must be an integer of at least 0"),
+        (["run", "tiny.toml", "--out", "tiny.toml/x"], "cannot be written: not a directory; choose a folder"),
+        (["status", "nowhere"], "nowhere is not a folder of results"),
+        (["export", "nowhere", "a.csv"], "nowhere is not a folder of results"),
+        (["export", ".", "a.txt"], "a.txt must end in .csv or .parquet"),
+        (["tune", "tiny.toml"], "tune needs a \\[tune\\] table"),
+        (["fly"], "No such command"),
+        (["run", "tiny.toml", "--wings"], "No such option"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(call, arguments, message):
+    import re
+
+    code, out, err = call(*arguments)
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert err.startswith("kenyon: ")
+    assert re.search(message, err), err
+    assert out == ""
+
+
+def test_a_config_that_cannot_be_satisfied_runs_nothing(call, tmp_path):
+    (tmp_path / "bad.toml").write_text(EXPERIMENT.replace("n_stimuli = 6", "n_stimuli = [6, 500]"))
+    code, _, err = call("run", "bad.toml", "--workers", 0)
+    assert code == 2
+    assert "n_stimuli must be an integer from 2 to 176, not 500" in err
+    assert not (tmp_path / "results").exists()
+
+
+def test_failed_trials_are_counted_and_told(call, tmp_path):
+    text = EXPERIMENT.replace("n_neurons = 30", "n_neurons = 5\nconnections = 0.01")
+    (tmp_path / "bad.toml").write_text(text)
+    code, _, err = call("run", "bad.toml", "--workers", 0)
+    assert code == 2
+    assert "2 of 2 trials failed, 0 are in results/tiny; the first: connections = 0.01 left" in err.splitlines()[-1]
+
+
+def test_schema_and_info_can_be_printed(call):
+    assert json.loads(call("schema")[1])["title"] == "Kenyon experiment"
+    assert "kenyon " in call("info")[1]
+
+
+def test_the_command_is_installed():
+    found = subprocess.run([sys.executable, "-m", "kenyon", "--help"], capture_output=True, text=True, check=True)
+    assert "reservoir computing" in found.stdout.lower()

@@ -1,0 +1,169 @@
+import json
+import re
+
+import pytest
+
+import kenyon as kn
+from kenyon.experiment.config import LEARNERS, ConfigError
+from kenyon.experiment.schema import experiment_schema
+from kenyon.experiment.sweep import load_experiment
+from tests.experiment.conftest import SMALL
+
+
+def one(**settings):
+    (trial,) = load_experiment(settings).trials
+    return trial
+
+
+@pytest.mark.parametrize(
+    ("preset", "size", "leak", "episodes"),
+    [
+        ("static", 140, 0.025, 60_000),
+        ("sequence", 336, 0.1, 300_000),
+        ("static-rl", 140, 0.025, 60_000),
+        ("sequence-rl", 336, 0.1, 300_000),
+    ],
+)
+def test_presets_are_the_papers(preset, size, leak, episodes):
+    trial = one(preset=preset)
+    assert (trial.task.size, trial.reservoir.leak_rate, trial.n_episodes) == (size, leak, episodes)
+    learners = {name: learner.build() for name, learner in trial.learners.items()}
+    by_reward = {type(learner.rule).__name__ for learner in learners.values()}
+    assert by_reward == ({"QLearning"} if preset.endswith("rl") else {"Supervised"})
+    if preset == "sequence":
+        assert learners["GradientWeights"].eta_w == 0.00045
+        assert [learners[name].batch for name in ("Composed", "Normalised", "GradientWeights")] == [10, 1, 100]
+    if preset == "static-rl":
+        assert {learners[f"GradientWeights {batch}"].batch for batch in (1, 10, 100)} == {1, 10, 100}
+
+
+def test_learners_are_those_of_the_package_with_the_same_defaults():
+    for kind, model in LEARNERS.items():
+        assert model(kind=kind).build() == getattr(kn, kind)()
+
+
+def test_rules_and_starts_can_be_written_in_full():
+    rule = {"kind": "q-learning", "reward": 5.0, "temperature": {"start": 2.0, "stop": 1.0, "episodes": 100}}
+    trial = one(learners={"a": {"kind": "Composed", "rule": rule, "start": {"percentile": 70.0}}})
+    expected = kn.Composed(rule=kn.QLearning(5.0, kn.Schedule(2.0, 1.0, 100)), start=kn.Percentile(70.0))
+    assert trial.learners["a"].build() == expected
+
+
+def test_a_trial_is_named_by_all_of_its_settings():
+    ids = {
+        one(**settings).id
+        for settings in (
+            {},
+            {"seed": 1},
+            {"task": {"noise": 0.31}},
+            {"reservoir": {"n_neurons": 999}},
+            {"learners": {"Composed": {}}},
+            {"learners": {"Composed": {"eta_w": 0.002}}},
+        )
+    }
+    assert len(ids) == 6
+    assert one().id == one(preset="static", task={"n_stimuli": 140}).id  # a default written out is the same trial
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"preset": "statik"}, "preset must be one of .* did you mean static?"),
+        ({"n_episode": 5}, "n_episode is not known; did you mean n_episodes?"),
+        ({"task": {"n_stimulus": 5}}, "task.n_stimulus is not known; did you mean n_stimuli?"),
+        ({"reservoir": {"leak": 0.5}}, "reservoir.leak is not known; did you mean leak_rate?"),
+        ({"learners": {"Composd": {}}}, "learners.Composd .* did you mean Composed?"),
+        ({"learners": {"Composed": {"eta": 1.0}}}, "learners.Composed.eta is not known; did you mean eta_w?"),
+        ({"learners": {"Composed": {"batch": "x"}}}, "learners.Composed.batch: .* integer, not 'x'"),
+        ({"learners": {"Composed": {"mu": 3.0}}}, "mu must be a number in"),
+        ({"learners": {}}, "learners"),
+        ({"learners": []}, "learners must be tables"),
+        ({"task": {"n_stimuli": 500}}, "n_stimuli must be an integer from 2 to 176, not 500"),
+        ({"task": {"kind": "sequences"}}, "task.kind must be one of static, sequence, .* did you mean sequence?"),
+        ({"task": 5}, "task must be a table"),
+        ({"task": {"odours": "no.csv"}}, "task.odours must be one of .* or a CSV file"),
+        ({"task": {"n_stimuli": 5, "groups": 6}}, "n_groups must be an integer from 1 to 5"),
+        ({"reservoir": {"leak_rate": 1.5}}, "reservoir.leak_rate: .* less than or equal to 1, not 1.5"),
+        ({"seeds": 0}, "seeds must be a number of seeds"),
+        ({"seeds": 2, "seed": 1}, "seed and seeds cannot both"),
+        ({"n_episodes": []}, "n_episodes is an empty list"),
+        ({"case": {}}, "case must be an array of tables"),
+        ({"zip": ["task.noise"]}, "zip must be a list of lists"),
+        ({"zip": [["task.noise"]]}, "zip names task.noise, which is not a list"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_in_one_line(settings, message):
+    with pytest.raises(ConfigError, match=message) as error:
+        load_experiment(settings)
+    assert "\n" not in str(error.value)
+
+
+def test_lists_give_their_product():
+    trials = load_experiment(SMALL).trials
+    assert sorted((trial.task.size, trial.seed) for trial in trials) == [(6, 0), (6, 1), (10, 0), (10, 1)]
+
+
+def test_zipped_lists_go_together():
+    settings = {"task": {"noise": [0.1, 0.2], "steps": [5, 6]}, "seeds": 2, "zip": [["task.noise", "task.steps"]]}
+    trials = load_experiment(settings).trials
+    assert sorted((t.task.noise, t.task.steps, t.seed) for t in trials) == [
+        (0.1, 5, 0), (0.1, 5, 1), (0.2, 6, 0), (0.2, 6, 1),
+    ]  # fmt: skip
+    with pytest.raises(ConfigError, match="lists of the same length"):
+        load_experiment({**settings, "task": {"noise": [0.1, 0.2], "steps": [5, 6, 7]}})
+
+
+def test_lists_of_a_learner_give_learners_that_share_a_trial():
+    settings = {"learners": {"N": {"kind": "Normalised", "mu": [0.1, 0.5], "k": [0.0, 0.01]}}}
+    (trial,) = load_experiment(settings).trials
+    assert list(trial.learners) == ["N mu=0.1 k=0", "N mu=0.1 k=0.01", "N mu=0.5 k=0", "N mu=0.5 k=0.01"]
+    assert trial.learners["N mu=0.5 k=0"].build() == kn.Normalised(mu=0.5, k=0.0)
+    (trial,) = load_experiment({**settings, "zip": [["learners.N.mu", "learners.N.k"]]}).trials
+    assert list(trial.learners) == ["N mu=0.1 k=0", "N mu=0.5 k=0.01"]
+    with pytest.raises(ConfigError, match="zip cannot join"):
+        load_experiment({**settings, "seed": [0, 1], "zip": [["learners.N.mu", "seed"]]})
+
+
+def test_cases_change_settings_for_some_trials():
+    cases = [{}, {"preset": "sequence", "task": {"n_bases": 2}}, {"reservoir": {"connections": 0.0}}, {}]
+    trials = load_experiment({"case": cases, "learners": {"Composed": {}}}).trials
+    assert [(t.task.kind, t.reservoir.connections) for t in trials] == [
+        ("static", 10.0), ("sequence", 10.0), ("static", 0.0),
+    ]  # fmt: skip
+
+
+def test_files_extend_others(tmp_path):
+    (tmp_path / "base.toml").write_text('name = "b"\n[task]\nn_stimuli = 20\nnoise = 0.1\n')
+    (tmp_path / "more.toml").write_text('extends = "base.toml"\n[task]\nnoise = 0.2\n')
+    experiment = load_experiment(tmp_path / "more.toml")
+    (trial,) = experiment.trials
+    assert (experiment.name, trial.task.size, trial.task.noise) == ("more", 20, 0.2)
+
+
+@pytest.mark.parametrize("text", ["a = ", "\xff"])
+def test_files_that_cannot_be_read_are_named(tmp_path, text):
+    (tmp_path / "bad.toml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigError, match=re.escape(str(tmp_path / "bad.toml"))):
+        load_experiment(tmp_path / "bad.toml")
+
+
+def test_a_table_of_ones_own_is_part_of_the_trial(tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("name,a,b\n" + "".join(f"o{i},{i},{i * i}\n" for i in range(8)))
+    (tmp_path / "e.toml").write_text('[task]\nodours = "mine.csv"\nn_stimuli = 6\n')
+    (before,) = load_experiment(tmp_path / "e.toml").trials
+    table.write_text(table.read_text() + "o8,1,9\n")
+    (after,) = load_experiment(tmp_path / "e.toml").trials
+    assert before.id != after.id
+    with pytest.raises(ConfigError, match="not the file it was"):
+        before.check()
+
+
+def test_the_schema_knows_every_setting_and_lets_it_be_a_list():
+    schema = experiment_schema()
+    assert {"preset", "seeds", "zip", "task", "learners", "n_episodes"} <= set(schema["properties"])
+    episodes = schema["properties"]["n_episodes"]["anyOf"]
+    assert [part["type"] for part in episodes] == ["integer", "array"]
+    assert "leak_rate" in schema["$defs"]["ReservoirConfig"]["properties"]
+    assert schema["$defs"]["ReservoirConfig"]["additionalProperties"] is False
+    json.dumps(schema)
