@@ -1,8 +1,9 @@
 """From an experiment file to its trials.
 
 Any value may be a list: the trials are the product of all lists, or of lists that go together where `zip` says so.
-Lists among a learner's settings give that many learners, which share a trial and its simulation. `case` tables
-change settings for some of the trials, and may have a `label`; `seeds` counts seeds, from 0; `extends` starts from another file.
+Lists among a learner's settings give that many learners, which share a trial and its simulation. `case` tables, with
+a `label` if wanted, change settings for some of the trials; `seeds` counts seeds, from 0; `extends` starts from
+another file.
 """
 
 from __future__ import annotations

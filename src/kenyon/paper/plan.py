@@ -35,7 +35,7 @@ class Plan(NamedTuple):
 
     def parts(self, figure: str) -> dict[str, list[TrialConfig]]:
         """Return the trials of each labelled case of a figure; one without cases has one part, named ""."""
-        settings = _settings(figure)
+        settings = copy.deepcopy(_settings(figure))
         cases = settings.pop("case", [{}])
         return {case.get("label", ""): self._expand({**copy.deepcopy(settings), "case": [case]}) for case in cases}
 
