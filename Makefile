@@ -1,7 +1,11 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: test bench example-rl docs format clean
+.PHONY: reproduce test bench example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
+
+# ARGS="--quick" shows it work in a minute; ARGS="--seeds 10" goes on to more seeds.
+reproduce: .venv/.kenyon
+	$(BIN)/kenyon reproduce $(ARGS)
 
 test: .venv/.test
 	$(BIN)/ruff check .
@@ -29,9 +33,15 @@ clean:
 	rm -rf .venv site
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# A stamp for each set of extras, made again when the dependencies change.
-.venv/.%: pyproject.toml
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kenyon needs Python 3.11 or newer; set PYTHON=")'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv
+
+# Stamps: the package alone, or with a set of extras; made again when the dependencies change.
+.venv/.kenyon: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+.venv/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
 	touch $@

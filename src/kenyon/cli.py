@@ -85,6 +85,40 @@ def tune(
 
 
 @app.command()
+def reproduce(
+    figures: Annotated[list[str] | None, typer.Option(help="Some of the figures: 1 to 7, S1 to S6.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds: 5, or 2 if quick.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in about a minute, to see it work.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder; by default reproduction[-quick].", metavar="DIR")] = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    as_json: Json = False,
+) -> None:
+    """Reproduce the paper: every figure, every claim, one report."""
+    from kenyon.paper.plan import FIGURES
+    from kenyon.paper.reproduce import reproduce as run_all
+
+    done = run_all(
+        out or Path("reproduction-quick" if quick else "reproduction"),
+        figures=figures or FIGURES,
+        seeds=seeds,
+        quick=quick,
+        workers=workers,
+        cluster=cluster,
+        report=_report(as_json),
+    )
+    _tell_reproduced(done, as_json)
+
+
+@app.command()
+def report(folder: Annotated[Path, typer.Argument(help="A folder of `kenyon reproduce`.", metavar="DIR")]) -> None:
+    """Draw the figures and write the report anew, from the results in a folder."""
+    from kenyon.paper.reproduce import rewrite
+
+    _tell_reproduced(rewrite(folder), False)
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of experiment files, for editors."""
     from kenyon.experiment.schema import experiment_schema
@@ -130,12 +164,28 @@ def _tell_outcome(outcome: Any, folder: Path, as_json: bool) -> None:
         )
 
 
+def _tell_reproduced(done: Any, as_json: bool) -> None:
+    from collections import Counter
+
+    from kenyon.experiment.progress import duration
+
+    counts = Counter(one.verdict for one in done.verdicts)
+    if as_json:
+        print(json.dumps({"event": "end", "folder": str(done.folder), "verdicts": counts, "seconds": done.seconds}))
+    elif done.verdicts:
+        words = ", ".join(f"{counts[word]} {word}" for word in ("reproduced", "contradicted", "inconclusive"))
+        print(f"{len(done.verdicts)} claims: {words}, in {duration(done.seconds)}")
+        print(f"open {done.folder / 'report.html'} in a browser")
+    else:
+        print(f"the figures are in {done.folder / 'figures'}")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; what goes wrong is said in one line."""
     from kenyon.experiment.executor import ClusterError
 
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(_spread(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
         if code == STOPPED:
             _leave("stopped; what is done is kept, and the same command goes on from there", STOPPED)
         sys.exit(code or 0)
@@ -145,6 +195,16 @@ def main(arguments: list[str] | None = None) -> None:
         if not hasattr(error, "format_message"):
             raise
         _leave(error.format_message(), 2)  # a mistake in the command itself
+
+
+def _spread(arguments: list[str]) -> list[str]:
+    """Let `--figures 2 3` stand for `--figures 2 --figures 3`."""
+    spread: list[str] = []
+    for argument in arguments:
+        if len(spread) > 1 and spread[-2] == "--figures" and not argument.startswith("-"):
+            spread.append("--figures")
+        spread.append(argument)
+    return spread
 
 
 def _leave(message: str, code: int) -> None:

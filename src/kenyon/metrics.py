@@ -24,9 +24,12 @@ def coding_level(x: NDArray[np.floating]) -> float:
 
 
 def class_sums(values: NDArray[Any], labels: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
-    """Sum values of shape (n_episodes, n_neurons) over the episodes of each class; shape (n_neurons, n_classes)."""
-    members = labels[:, None] == np.arange(n_classes)
-    return np.asarray(values.T.astype(np.float64) @ members)
+    """Sum values of shape (n_episodes, n_neurons) over the episodes of each class; shape (n_neurons, n_classes).
+
+    In single precision, in which counts up to 16 million are exact.
+    """
+    members = (labels == np.arange(n_classes)[:, None]).astype(np.float32)
+    return np.asarray(members @ values.astype(np.float32, copy=False), np.float64).T
 
 
 def specificity(

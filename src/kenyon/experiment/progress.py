@@ -42,6 +42,9 @@ class Report:
     def beat(self, running: list[str]) -> None:
         """Hear what is running."""
 
+    def say(self, line: str) -> None:
+        """Hear of something else that takes time."""
+
     def close(self) -> None:
         """Hear of the end."""
 
@@ -63,21 +66,21 @@ class Lines(Report):
     def begin(self, name: str, n_trials: int, n_done: int) -> None:
         """Say how much there is to do."""
         super().begin(name, n_trials, n_done)
-        self._say(f"{name}: {n_trials} trials, {n_done} done before")
+        self.say(f"{name}: {n_trials} trials, {n_done} done before")
 
     def finished(self, trial: TrialConfig, seconds: float) -> None:
         """Say which trial is done, and how long the rest will take."""
         super().finished(trial, seconds)
-        self._say(f"{self._count()} {describe(trial)}: done in {seconds:.1f} s{self._rest()}")
+        self.say(f"{self._count()} {describe(trial)}: done in {seconds:.1f} s{self._rest()}")
 
     def failed(self, trial: TrialConfig, reason: str) -> None:
         """Say which trial failed, and why."""
         super().failed(trial, reason)
-        self._say(f"{self._count()} {describe(trial)}: failed: {reason}")
+        self.say(f"{self._count()} {describe(trial)}: failed: {reason}")
 
     def retried(self, trial: TrialConfig) -> None:
         """Say which trial is tried again."""
-        self._say(f"{describe(trial)}: its worker died; trying again")
+        self.say(f"{describe(trial)}: its worker died; trying again")
 
     def _count(self) -> str:
         return f"{self.n_done + self.n_new + self.n_failed}/{self.n_trials}"
@@ -85,7 +88,8 @@ class Lines(Report):
     def _rest(self) -> str:
         return f", {duration(self.left)} left" if self.left else ""
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Say it."""
         print(line, file=sys.stderr, flush=True)
 
 
@@ -114,6 +118,10 @@ class JsonLines(Report):
     def retried(self, trial: TrialConfig) -> None:
         """Say which trial is tried again."""
         self._say("retried", trial=trial.id)
+
+    def say(self, line: str) -> None:
+        """Say what is being done."""
+        self._say("doing", what=line)
 
     def _say(self, event: str, **facts: Any) -> None:
         print(json.dumps({"event": event, **facts}), flush=True)
@@ -155,6 +163,10 @@ class Bar(Report):
         parts += [f"{self.n_failed} failed"] if self.n_failed else []
         parts += [f"{duration(self.left)} left"] if self.left else []
         self.bar.update(self.job, rest=", ".join(parts))
+
+    def say(self, line: str) -> None:
+        """Leave a line."""
+        self.bar.console.print(line, highlight=False)
 
     def close(self) -> None:
         """Leave the bar as it is."""

@@ -75,15 +75,18 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
         shape = outer_shape + tuple(len(inner[dimension]) for dimension in dimensions)
         values = _gather(name, results, [places for _, places in axes.values()], inner, shape)
         variables[name] = ((*axes, *dimensions), values)
+    order: list[Any] = ["learner", "size", *(name for name in axes if name not in ("size", "seed")), "seed", *INNER[1:]]
     coordinates: dict[str, Any] = {
-        **{name: list(values) for name, (values, _) in axes.items()},
+        "learner": inner["learner"],
+        **{name: axes[name][0] for name in order if name in axes},
+        "episode": inner["episode"],
         **{name: (axis, values) for name, (axis, values) in along.items()},
-        **{name: inner[name] for name in ("learner", "episode") if name in inner},
     }
     learners = {name: one.model_dump(mode="json") for config in configs for name, one in config.learners.items()}
     attributes = {"config": json.dumps(common), "learners": json.dumps(learners)}
-    dataset = xr.Dataset(variables, coordinates, attributes)
-    return dataset.transpose("learner", "size", ..., "seed", *[d for d in INNER[1:] if d in dataset.dims])
+    arrays = {name: xr.Variable(dimensions, values) for name, (dimensions, values) in variables.items()}
+    sorted_arrays = {name: one.transpose(*sorted(one.dims, key=order.index)) for name, one in arrays.items()}
+    return xr.Dataset(sorted_arrays, coordinates, attributes)
 
 
 def _flat(config: TrialConfig) -> dict[str, Any]:

@@ -74,7 +74,9 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         "config": config.canonical(),
         "prelearning": result.attrs.get("prelearning", "{}"),
         "diverged": result.attrs.get("diverged", "{}"),
-        "digests": json.dumps({str(name): digest(value.values) for name, value in result.variables.items()}),
+        "variables": json.dumps(
+            {str(name): [list(one.dims), digest(one.values)] for name, one in result.variables.items()}
+        ),
         "provenance": json.dumps(provenance(began, time.perf_counter() - start, commit)),
     }
     return result

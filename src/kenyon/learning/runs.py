@@ -84,6 +84,7 @@ class Test:
     def __init__(self, readout: Readout | None, n_classes: int, source: Source) -> None:
         self.readout, self.n_classes, self.source, self.n = readout, n_classes, source, 0
         self.sums = np.zeros(5)
+        self.shown = np.zeros(n_classes)  # episodes of each class
         self.active: Any = 0.0  # (n_neurons, n_classes): test episodes in which a neuron was active
         self.amount: Any = 0.0  # its summed activity
 
@@ -97,6 +98,7 @@ class Test:
             found = metrics.accuracies(y, batch.labels, uniforms)
             norm2 = float(np.einsum("ni,ni->n", x, x).mean(dtype=np.float64))
             self.sums += n * np.array([*found, metrics.coding_level(x), norm2])
+            self.shown += np.bincount(batch.labels, minlength=self.n_classes)
             self.active = self.active + metrics.class_sums(x > 0, batch.labels, self.n_classes)
             self.amount = self.amount + metrics.class_sums(x, batch.labels, self.n_classes)
         self.n += n
@@ -106,12 +108,14 @@ class Test:
         if self.readout is None:
             return dict.fromkeys((*SCALARS, *PER_NEURON), np.nan)
         theta = self.readout.theta.astype(np.float64)
+        # As if classes were equally frequent: otherwise neurons that are always active would seem to prefer one.
+        share = self.n / self.n_classes / np.maximum(self.shown, 1.0)
         return {
             **dict(zip(SCALARS, [*(self.sums / self.n), theta.mean(), theta.std()], strict=True)),
             "theta": theta,
             "activity": self.active.sum(axis=1) / self.n,
-            "specificity": metrics.specificity(self.active, self.n),
-            "specificity_summed": metrics.specificity(np.abs(self.amount), self.n),
+            "specificity": metrics.specificity(self.active * share, self.n),
+            "specificity_summed": metrics.specificity(self.amount * share, self.n),
         }
 
 

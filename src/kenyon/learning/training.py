@@ -68,9 +68,10 @@ def train(
     learning, each before its own update; on the test episodes accuracy (of choices drawn from softmax),
     expected_accuracy, argmax_accuracy, coding_level, norm2 (mean of |x|^2), theta_mean, theta_sd, and for each neuron
     theta, activity (the share of episodes in which it is active), specificity and specificity_summed (from summed
-    activity instead of counts); the same from coding_level on, with `start_` before their names, for the thresholds
-    it began with; acceptance, the share of Metropolis proposals kept; diverged_at, the episode at which a learner
-    diverged, or -1. `attrs` holds the configuration, what prelearning chose, and provenance.
+    activity instead of counts), both as if all classes were tested equally often; the same from coding_level on, with
+    `start_` before their names, for the thresholds it began with; acceptance, the share of Metropolis proposals kept;
+    diverged_at, the episode at which a learner diverged, or -1. `attrs` holds the configuration, what prelearning
+    chose, and provenance.
     """
     n_episodes = _checks.integer("n_episodes", n_episodes, 1)
     n_bins = min(_checks.integer("n_bins", n_bins, 1), n_episodes)

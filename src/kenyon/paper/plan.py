@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
+from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.results import combine
 from kenyon.experiment.store import Store, StoreError
@@ -27,6 +28,12 @@ class Plan(NamedTuple):
 
     seeds: int = SEEDS
     quick: bool = False
+
+    @classmethod
+    def of(cls, seeds: int | None, quick: bool) -> Plan:
+        """Return a plan with the usual number of seeds unless one is given."""
+        usual = QUICK_SEEDS if quick else SEEDS
+        return cls(usual if seeds is None else _checks.integer("seeds", seeds, 1), quick)
 
     def experiment(self, figure: str) -> Experiment:
         """Return all trials of a figure."""

@@ -1,0 +1,68 @@
+"""Sweeps: what a second process gains, and how long a thousand results take to open.
+
+python benchmarks/experiments.py
+"""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import kenyon as kn
+from kenyon.experiment.store import Store
+from kenyon.experiment.trial import to_bytes
+
+TRIALS = {"preset": "static", "seeds": 8, "n_episodes": 60_000, "task": {"n_stimuli": 140}}
+REPEATS = 3
+N_RESULTS = 1000
+
+
+def sweep_seconds(workers):
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        outcome = kn.run_experiment(kn.load_experiment(TRIALS), folder, workers=workers)
+        assert outcome.n_new == 8
+        return time.perf_counter() - start
+
+
+def processes():
+    sweep_seconds(1)  # compiles
+    rounds = [(sweep_seconds(1), sweep_seconds(2)) for _ in range(REPEATS)]
+    ratios = [one / two for one, two in rounds]
+    for name, times in (("1 process", [r[0] for r in rounds]), ("2 processes", [r[1] for r in rounds])):
+        print(
+            f"8 trials, five learners, {name}: {statistics.median(times):.1f} s ({min(times):.1f} to {max(times):.1f})"
+        )
+    print(f"ratio: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})\n")
+
+
+def fill(folder):
+    """Write results of trials that differ in their seeds, the numbers those of one of them."""
+    store = Store(folder)
+    store.create()
+    configs = kn.load_experiment({**TRIALS, "n_episodes": 1000, "seeds": N_RESULTS}).trials
+    result = kn.run_trial(configs[0])
+    for config in configs:
+        result.attrs.update(id=config.id, config=config.canonical())
+        store.save(config.id, to_bytes(result))
+
+
+def opening():
+    with tempfile.TemporaryDirectory() as folder:
+        fill(folder)
+        size = sum(path.stat().st_size for path in Path(folder).glob("*.nc")) / 1e6
+        for neurons in (False, True):
+            times = []
+            for _ in range(REPEATS):
+                start = time.perf_counter()
+                results = kn.open_results(folder, neurons=neurons)
+                times.append(time.perf_counter() - start)
+            assert results.sizes["seed"] == N_RESULTS
+            what = "with what is kept per neuron" if neurons else "without what is kept per neuron"
+            print(f"{N_RESULTS} results ({size:.0f} MB) opened, {what}: {statistics.median(times):.1f} s "
+                  f"({min(times):.1f} to {max(times):.1f})")  # fmt: skip
+
+
+if __name__ == "__main__":
+    processes()
+    opening()

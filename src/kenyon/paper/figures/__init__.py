@@ -1,0 +1,68 @@
+"""The figures of the reproduction: each a function of stored results, nothing simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from kenyon.paper import style
+from kenyon.paper.figures import controls, forgetting, network, normalised, performance, reward, specificity, stability
+from kenyon.paper.plan import Results
+
+DRAWN: Mapping[str, Callable[[Results], Any]] = {
+    "1": network.figure1,
+    "2": performance.figure2,
+    "3": performance.figure3,
+    "4": performance.figure4,
+    "5": performance.figure5,
+    "6": specificity.figure6,
+    "7": reward.figure7,
+    "S1": controls.figure_s1,
+    "S2": controls.figure_s2,
+    "S3": controls.figure_s3,
+    "S4": stability.figure_s4,
+    "S5": forgetting.figure_s5,
+    "S6": normalised.figure_s6,
+}
+# What a file says of itself; dates and versions left out, so that the same figure is the same file.
+METADATA: Mapping[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+
+
+def draw(figure: str, results: Results) -> Figure:
+    """Draw a figure.
+
+    Parameters
+    ----------
+    figure
+        Its name: one of `kenyon.paper.plan.FIGURES`, such as "2" or "S1".
+    results
+        Where its numbers come from. Those of a quick plan are marked as such in the figure.
+    """
+    if figure not in DRAWN:
+        raise ValueError(f"there is no figure {figure!r} (there are: {', '.join(DRAWN)})")
+    with style.context():
+        drawn: Figure = DRAWN[figure](results)
+        if results.plan.quick:
+            drawn.suptitle(style.QUICK, color=style.WARNING, fontsize=8, fontweight="bold")
+    return drawn
+
+
+def save(figure: str, results: Results, folder: str | Path) -> list[Path]:
+    """Draw a figure and write it as figure<name>.svg, .pdf and .png; the same results give the same files."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = draw(figure, results)
+    written = [folder / f"figure{figure}.{kind}" for kind in METADATA]
+    with style.context():
+        drawn.draw_without_rendering()
+        drawn.set_layout_engine("none")  # laid out once, so that all three are the same picture
+        for path, metadata in zip(written, METADATA.values(), strict=True):
+            drawn.savefig(path, metadata=metadata)
+    return written

@@ -1,0 +1,160 @@
+"""Figure S6: Normalised beside all others, what its parts give, its three numbers, and where it fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from kenyon.paper.figures import _parts as parts
+from kenyon.paper.figures.performance import SEQUENCES, STIMULI, named
+from kenyon.paper.figures.reward import reward_curves
+from kenyon.paper.plan import Results
+from kenyon.paper.style import FIVE, MAP, Look, look, nearest, over, summary, thousands
+
+BESIDE = ("GradientWeights", "Composed", "Normalised", "Ridge")
+USUAL = {"classes": "task.n_classes", "neurons": "reservoir.n_neurons", "noise": "task.noise"}
+AXES = {
+    "n_classes": "number of classes (log scale)",
+    "n_neurons": "number of neurons N (log scale)",
+    "noise": r"input noise $\sigma$",
+}
+PARTS = {
+    "Normalised": look("Normalised")._replace(label="complete"),
+    "fixed step": Look("fixed step", "#4D4D4D", "s", (0, (4, 1.5))),
+    "start at 0": Look("start at 0", "#0072B2", "o", (0, (5, 1.2, 1, 1.2))),
+    "thresholds not learned": Look("thresholds not learned (k = 0)", "#009E73", "D", (0, (1.5, 1))),
+}
+
+
+def figure_s6(results: Results) -> Any:
+    """Draw all there is on Normalised: curves, parts, numbers and limits, from top to bottom."""
+    figure = parts.new_figure(34)
+    curves, without, numbers, limits = figure.subfigures(4, 1, height_ratios=[11.6, 6.6, 6.2, 11.2])
+    _curves(curves, results)
+    _without(without, results)
+    _numbers(numbers, results.get("S6", "numbers"))
+    _limits(limits, results)
+    return figure
+
+
+def _curves(figure: Any, results: Results) -> None:
+    """Draw training curves of both tasks, supervised above, by reward below."""
+    axes = figure.subplots(2, 2, sharey=True)
+    for ax, letter, name, wanted in zip(axes[0], "ab", ("2", "4"), (STIMULI, SEQUENCES), strict=True):
+        data = results.get(name)
+        size = nearest(data.size.values, wanted)
+        parts.curves(ax, data.sel(size=size), named(data, FIVE))
+        parts.title(ax, letter, f"Supervised: {size} {parts.items(data)}")
+        parts.accuracy_axis(ax, parts.guess(data))
+    for ax, letter, part in zip(axes[1], "cd", ("static", "sequence"), strict=True):
+        data = results.get("7", part)
+        reward_curves(ax, data)
+        parts.title(ax, letter, ax.get_title(loc="left"))
+        parts.accuracy_axis(ax, parts.guess(data))
+    for ax in axes.flat:
+        ax.yaxis.set_tick_params(labelleft=True)
+    parts.legend(figure, FIVE, 5)
+
+
+def _without(figure: Any, results: Results) -> None:
+    """Draw training curves with one part removed at a time."""
+    axes = figure.subplots(1, 2, sharey=True)
+    for ax, letter, part in zip(axes, "ef", ("parts static", "parts sequence"), strict=True):
+        data = results.get("S6", part)
+        own = data.isel(size=0)
+        for name, seen in PARTS.items():
+            curve = own.training_accuracy.sel(learner=name)
+            parts.line(ax, thousands(own.episode), summary(over(curve, "episode")), seen, markers=5)
+        kind = "resampled " if parts.setting(data, "task.resample") else ""
+        parts.title(ax, letter, f"One part removed: {int(data.size.max())} {kind}{parts.items(data)}")
+        ax.set(
+            xlabel="episodes (thousands)", ylabel="accuracy while learning", xlim=(0, float(own.episode.max()) / 1000)
+        )
+        ax.yaxis.set_tick_params(labelleft=True)
+        parts.accuracy_axis(ax, parts.guess(data))
+    handles = [parts.handle(seen) for seen in PARTS.values()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, columnspacing=1.4)
+
+
+def grid(data: xr.Dataset) -> dict[float, tuple[list[float], list[float], Any]]:
+    """Return accuracy over mu (columns) and k (rows) for each percentile: {q: (mu, k, table)}."""
+    cells: dict[tuple[float, float, float], float] = {}
+    for name in (str(name) for name in data.learner.values):
+        q = float(parts.learner_setting(data, name, "start")["percentile"])
+        mu, k = (float(parts.learner_setting(data, name, one)) for one in ("mu", "k"))
+        cells[q, k, mu] = float(data.accuracy.sel(learner=name).mean())
+    qs, ks, mus = (sorted({cell[i] for cell in cells}) for i in range(3))
+    return {q: (mus, ks, np.array([[cells.get((q, k, mu), np.nan) for mu in mus] for k in ks])) for q in qs}
+
+
+def _numbers(figure: Any, data: xr.Dataset) -> None:
+    """Draw a heat map over mu and k for each percentile."""
+    tables = grid(data)
+    axes = figure.subplots(1, len(tables), squeeze=False)[0]
+    for ax, letter, (q, (mus, ks, table)) in zip(axes, "ghijklmn", tables.items(), strict=False):
+        image = ax.imshow(table, cmap=MAP, vmin=parts.guess(data), vmax=1, origin="lower", aspect="auto")
+        parts.write_cells(ax, table, (parts.guess(data) + 1) / 2)
+        ax.set_xticks(range(len(mus)), [f"{mu:g}" for mu in mus])
+        ax.set_yticks(range(len(ks)), [f"{k:g}" for k in ks] if ax is axes[0] else [])
+        ax.set_xlabel(r"step $\mu$")
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0)
+        parts.title(ax, letter, f"Percentile {q:g}")
+    axes[0].set_ylabel("share of thresholds k")
+    label = f"accuracy, {int(data.size.max())} resampled\nstimuli, {int(parts.setting(data, 'n_episodes')):,} episodes"
+    figure.colorbar(image, ax=list(axes), label=label, aspect=25, pad=0.01)
+
+
+def _limits(figure: Any, results: Results) -> None:
+    """Draw accuracy against classes, neurons and noise, and a long training."""
+    axes = figure.subplots(2, 2).ravel()
+    for ax, part in zip(axes, USUAL, strict=False):
+        data = results.get("S6", part)
+        _along(ax, with_usual(data, results.get("2"), part), USUAL[part].rpartition(".")[2])
+    _guesses(axes[0])
+    long = results.get("S6", "long")
+    parts.curves(axes[3], long.isel(size=0), named(long, FIVE))
+    for ax in axes[1:]:
+        parts.accuracy_axis(ax, parts.guess(long))
+    heads = ("Many classes", "Small networks", "Noise", f"Long training: {int(long.size.max())} resampled stimuli")
+    start = 6 + len(grid(results.get("S6", "numbers")))
+    for ax, head, letter in zip(axes, heads, "abcdefghijklmnopqrstuvwxyz"[start:], strict=False):
+        about = "" if ax is axes[3] else f": {int(data.size.max())} stimuli"
+        parts.title(ax, letter, head + about)
+    parts.legend(figure, BESIDE, 4)
+
+
+def with_usual(data: xr.Dataset, figure2: xr.Dataset, part: str) -> xr.Dataset:
+    """Return accuracies along the setting of a part, those at its usual value from figure 2 put among them."""
+    key, name = USUAL[part], USUAL[part].rpartition(".")[2]
+    size, value = int(data.size.max()), parts.setting(figure2, key)
+    accuracy = data.accuracy if name in data.dims else data.accuracy.expand_dims({name: [parts.setting(data, key)]})
+    if size in figure2.size.values and value not in accuracy[name].values:
+        usual = figure2.accuracy.sel(size=[size]).expand_dims({name: [value]})
+        there = [one for one in data.learner.values if one in figure2.learner.values]
+        accuracy = xr.concat([accuracy, usual.sel(learner=there)], name, join="outer", coords="minimal")
+    joined: xr.Dataset = accuracy.to_dataset(name="accuracy").sortby(name)
+    return joined.sel(learner=data.learner.values)
+
+
+def _along(ax: Any, data: xr.Dataset, name: str) -> None:
+    """Draw accuracy against a setting."""
+    values = np.asarray(data[name].values, np.float64)
+    for learner in named(data, BESIDE):
+        found = summary(over(data.accuracy.sel(learner=learner).isel(size=0), name))
+        parts.points(ax, values, found, look(learner))
+    if name != "noise":
+        ax.set_xscale("log")
+    ax.set_xticks(values, [f"{value:g}" for value in values])
+    ax.minorticks_off()
+    ax.set(xlabel=AXES[name], ylabel="accuracy, fresh noise")
+
+
+def _guesses(ax: Any) -> None:
+    """Draw the accuracy of a guess, which falls with the number of classes."""
+    n = ax.get_xticks()
+    ax.plot(n, 1 / n, color="0.5", linestyle=":", linewidth=0.9)
+    ax.annotate("chance", (n[0], 1 / n[0]), xytext=(0, -18), textcoords="offset points", color="0.5", fontsize=6.5)
+    ax.set_ylim(0, 1.03)

@@ -1,0 +1,141 @@
+"""The whole of it: run what is missing, draw the figures, judge the claims, write the report.
+
+DIR/results/       one file per trial, shared by all figures
+DIR/figures/       figure1.svg, .pdf, .png, ...
+DIR/claims.json    the verdicts
+DIR/report.html    all of it on one page
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kenyon.experiment.config import TrialConfig, nearest
+from kenyon.experiment.executor import run_experiment
+from kenyon.experiment.progress import Report, Silent
+from kenyon.experiment.store import Store, StoreError
+from kenyon.experiment.sweep import Experiment
+from kenyon.paper.claims import judge
+from kenyon.paper.figures import save
+from kenyon.paper.plan import FIGURES, Plan, Results
+from kenyon.paper.report import write_report
+from kenyon.paper.verdicts import Verdict
+
+CLOCK = "run.json"  # how much time the runs have taken, and what was run
+
+
+class Reproduced(NamedTuple):
+    """What came of it."""
+
+    folder: Path
+    verdicts: list[Verdict]  # none unless all figures were asked for
+    seconds: float  # all runs together
+
+
+def reproduce(
+    folder: str | Path,
+    *,
+    figures: Sequence[str] = FIGURES,
+    seeds: int | None = None,
+    quick: bool = False,
+    workers: int | None = None,
+    cluster: str | None = None,
+    report: Report | None = None,
+) -> Reproduced:
+    """Reproduce the paper, or some of its figures.
+
+    Parameters
+    ----------
+    folder
+        Where to put results, figures and report; what is there already is not run again.
+    figures
+        Which figures, such as ["2", "S1"]. Claims and report need all of them.
+    seeds
+        Number of seeds; 5 if left out, and 2 if quick.
+    quick
+        Small sizes, to see it work.
+    workers, cluster, report
+        As in `run_experiment`.
+    """
+    for figure in figures:
+        if figure not in FIGURES:
+            raise ValueError(f"there is no figure {figure!r}{nearest(figure, dict.fromkeys(FIGURES))}; "
+                             f"there are {', '.join(FIGURES)}")  # fmt: skip
+    folder, plan, report = Path(folder), Plan.of(seeds, quick), report or Silent()
+    results, start = Results(folder / "results", plan), time.monotonic()
+    trials = {trial.id: trial for figure in figures for trial in plan.experiment(figure).trials}
+    longest_first = sorted(trials.values(), key=_work, reverse=True)  # so that no worker is left with one at the end
+    experiment = Experiment("reproduction", tuple(longest_first), {})
+    outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
+    if outcome.failed:
+        raise StoreError(f"{len(outcome.failed)} trials failed, the first: {next(iter(outcome.failed.values()))}")
+    _enter(results, figures)
+    for figure in figures:
+        report.say(f"drawing figure {figure}")
+        save(figure, results, folder / "figures")
+    verdicts = judge(results) if set(figures) == set(FIGURES) else []
+    seconds = _clock(folder, plan, time.monotonic() - start)
+    if verdicts:
+        _write(folder, results, verdicts, seconds)
+    return Reproduced(folder, verdicts, seconds)
+
+
+def rewrite(folder: str | Path) -> Reproduced:
+    """Judge and write the report anew from the results in a folder, without running anything."""
+    folder = Path(folder)
+    clock = _read_clock(folder)
+    if not clock:
+        raise StoreError(f"{folder} holds no reproduction: make one with kenyon reproduce --out {folder}")
+    results = Results(folder / "results", Plan(int(clock["seeds"]), bool(clock["quick"])))
+    for figure in FIGURES:
+        save(figure, results, folder / "figures")
+    verdicts = judge(results)
+    _write(folder, results, verdicts, float(clock["seconds"]))
+    return Reproduced(folder, verdicts, float(clock["seconds"]))
+
+
+def _work(trial: TrialConfig) -> float:
+    """Return about how long a trial takes, in some unit."""
+    return trial.n_episodes * (trial.reservoir.n_neurons + 100 * len(trial.learners) * trial.task.n_classes)
+
+
+def _enter(results: Results, figures: Sequence[str]) -> None:
+    """List the trials of each figure, so that they can be opened by its name."""
+    store = Store(results.folder)
+    for figure in figures:
+        store.enter(results.plan.experiment(figure))
+
+
+def _write(folder: Path, results: Results, verdicts: list[Verdict], seconds: float) -> None:
+    contents = {"quick": results.plan.quick, "seeds": results.plan.seeds, "seconds": round(seconds, 1)}
+    claims = [{**one._asdict(), "effects": [each._asdict() for each in one.effects]} for one in verdicts]
+    Store(folder).put("claims.json", json.dumps(_without_nan({**contents, "claims": claims}), indent=1))
+    write_report(results, verdicts, folder / "figures", folder / "report.html", seconds)
+
+
+def _without_nan(value: Any) -> Any:
+    """Return a value with None in the place of NaN, which JSON does not know."""
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _read_clock(folder: Path) -> dict[str, Any]:
+    path = folder / CLOCK
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _clock(folder: Path, plan: Plan, seconds: float) -> float:
+    """Add the time of this run to that of earlier ones of the same plan; return the sum."""
+    known, now = _read_clock(folder), plan._asdict()
+    if all(known.get(name) == value for name, value in now.items()):
+        seconds += float(known["seconds"])
+    Store(folder).put(CLOCK, json.dumps({**now, "seconds": seconds}))
+    return seconds

@@ -1,0 +1,265 @@
+"""Verdicts on made-up results: a world in which every claim holds, and for each claim one that it does not fit."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from kenyon.paper.claims import CLAIMS, judge
+from kenyon.paper.plan import FIGURES, Plan
+from kenyon.paper.verdicts import Effect, conclude, effect, interval
+
+SEEDS = 6
+SIZES = np.array([20, 80, 140])
+EPISODES = np.arange(1, 11) * 6000
+FOUR = ["GradientWeights", "GradientThresholds", "Metropolis", "Composed"]
+NEURONS = 40
+rng = np.random.default_rng(0)
+JITTER = np.array([-2, -1, -0.5, 0.5, 1, 2]) * 1e-3  # over seeds, so that intervals have a width
+OPEN = np.array([-1, 1, -1, 1, -1, 1]) * 0.2  # an effect with no sign
+
+
+def dataset(learners, sizes, **variables):
+    """Return a Dataset over learner, size, seed (and episode or neuron) from functions of learner and size."""
+    shapes = {"training_accuracy": ("episode",), "theta": ("neuron",)}
+    shapes |= dict.fromkeys(("activity", "start_activity", "specificity", "start_specificity"), ("neuron",))
+    shapes |= {"specificity_summed": ("neuron",)}
+    data = {}
+    for name, value in variables.items():
+        values = [[[value(one, size) + JITTER[seed] for seed in range(SEEDS)] for size in sizes] for one in learners]
+        data[name] = (("learner", "size", "seed", *shapes.get(name, ())), np.array(values, float))
+    return xr.Dataset(data, {"learner": list(learners), "size": sizes, "seed": range(SEEDS), "episode": EPISODES})
+
+
+def static():
+    level = dict(zip(FOUR, (0.9, 0.95, 0.97, 0.99), strict=True))
+    drop = dict(zip(FOUR, (0.3, 0.15, 0.05, 0.01), strict=True))
+    mean = dict(zip(FOUR, (0.0, 0.2, 0.9, 1.0), strict=True))
+    coding = dict(zip(FOUR, (1.0, 0.7, 0.5, 0.5), strict=True))
+    speed = dict(zip(FOUR, (0.5, 0.8, 1.2, 2.0), strict=True))
+    return dataset(
+        FOUR,
+        SIZES,
+        accuracy=lambda one, size: level[one] - drop[one] * size / 140,
+        argmax_accuracy=lambda one, size: level[one] - drop[one] * size / 140,
+        coding_level=lambda one, size: coding[one],
+        theta_mean=lambda one, size: mean[one] + size / 1000,
+        theta_sd=lambda one, size: 0.1 + size / 1000,
+        training_accuracy=lambda one, size: np.minimum(1.0, 0.5 + speed[one] * EPISODES / 60_000 / 2),
+    )
+
+
+def sequence():
+    four = dict(zip(FOUR, (0.7, 0.75, 0.72, 0.9), strict=True))
+    mean = dict(zip(FOUR, (0.0, 3.0, 1.0, 1.0), strict=True))
+    return dataset(
+        [*FOUR, "Composed from 0"],
+        np.array([48, 336]),
+        accuracy=lambda one, size: four.get(one, 0.6),
+        theta_mean=lambda one, size: mean.get(one, 0.5),
+        theta_sd=lambda one, size: 0.5,
+    )
+
+
+def neurons():
+    pattern = rng.random(NEURONS)
+    return dataset(
+        FOUR,
+        np.array([140]),
+        specificity=lambda one, size: (0.1 if one == "Composed" else 0.01) * (1 + pattern),
+        start_specificity=lambda one, size: 0.05 * (1 + pattern),
+        specificity_summed=lambda one, size: 0.3 * (1 + pattern),
+    )
+
+
+def controls():
+    names = ["GradientThresholds high", "Composed high", "Composed"]
+    names += ["Metropolis", "Metropolis from 0", "Metropolis per neuron", "Metropolis per neuron from 0"]
+    silent = np.arange(NEURONS) < 10
+    return dataset(
+        names,
+        np.array([140]),
+        accuracy=lambda one, size: 0.97,
+        start_activity=lambda one, size: np.where(silent, 0.0, 0.5) - 1.0,  # jitter is taken off below
+        activity=lambda one, size: np.where(silent, 0.3 if one == "Composed high" else -1.0, 0.5),
+        training_accuracy=lambda one, size: np.full(len(EPISODES), 0.6 if "per neuron" in one else 0.9),
+    ).pipe(lambda data: data.assign(start_activity=(data.start_activity + 1.0).round(1)))
+
+
+def forms():
+    one = static()
+    return xr.concat([one.copy(deep=True) for _ in range(4)], "input_weights").assign_coords(
+        input_weights=["lognormal", "fixed_degree", "uniform", "gaussian"]
+    )
+
+
+def rewards():
+    names = ["GradientWeights 1", "GradientWeights 10", "GradientWeights 100", "Composed"]
+    level = dict(zip(names, (0.6, 0.7, 0.65, 0.8), strict=True))
+    return dataset(names, np.array([20, 140]), accuracy=lambda one, size: level[one])
+
+
+class World:
+    """Stands in for stored results."""
+
+    plan = Plan()
+
+    def __init__(self):
+        data = static()
+        places = sequence()
+        self.data = {("2", ""): data, ("3", ""): data, ("4", ""): places, ("5", ""): places}
+        self.data |= {("6", part): neurons() for part in ("static", "sequence")}
+        self.data |= {("7", part): rewards() for part in ("static", "sequence")}
+        self.data |= {("S1", part): controls() for part in ("connected", "unconnected")}
+        self.data[("S3", "")] = forms()
+
+    def get(self, figure, part=""):
+        return self.data[figure, part]
+
+    def set(self, figure, variable, learner, values, part=""):
+        """Give a variable of a learner other values, one per seed or one for all."""
+        data = self.get(figure, part)
+        chosen = data[variable].sel(learner=learner)
+        shape = [1] * chosen.ndim
+        shape[chosen.dims.index("seed")] = -1
+        shaped = np.broadcast_to(np.reshape(values, shape) if np.size(values) > 1 else values, chosen.shape)
+        data[variable].loc[{"learner": learner}] = shaped
+        return self
+
+    def slope(self, figure, variable, learner, change):
+        """Make a variable change by this much over the range of sizes, one number per seed or one for all."""
+        data = self.get(figure)
+        share = (data["size"] - data["size"][0]) / (data["size"][-1] - data["size"][0])
+        line = 0.7 + share * xr.DataArray(np.broadcast_to(change, SEEDS), dims="seed")
+        data[variable].loc[{"learner": learner}] = line.transpose("size", "seed").values
+        return self
+
+    def turn(self, signs):
+        """Turn the specificity by summed activity upside down for some of the seeds."""
+        data = self.get("6", "static")
+        data["specificity_summed"] = data.specificity_summed * xr.DataArray(signs, dims="seed")
+
+
+LEADER = ("accuracy", "Composed")
+# For each claim: what contradicts it, and what leaves it open.
+AGAINST = {
+    1: (lambda w: w.set("2", "accuracy", "GradientThresholds", 0.3),
+        lambda w: w.set("2", "accuracy", "GradientThresholds", 0.6 + OPEN)),
+    2: (lambda w: w.set("2", *LEADER, 0.85), lambda w: w.set("2", *LEADER, 0.94 + OPEN)),
+    3: (lambda w: w.set("2", "training_accuracy", "Metropolis", 0.99),
+        lambda w: w.set("2", "training_accuracy", "Metropolis", 0.79 + OPEN)),
+    4: (lambda w: w.slope("2", *LEADER, -0.6), lambda w: w.slope("2", *LEADER, -0.257 + OPEN)),
+    5: (lambda w: w.set("2", "coding_level", "Composed", 0.3),
+         lambda w: w.set("2", "coding_level", "Composed", 0.5 + OPEN)),
+    6: (lambda w: w.slope("3", "theta_mean", "Metropolis", -0.1),
+        lambda w: w.slope("3", "theta_mean", "Metropolis", OPEN)),
+    7: (lambda w: w.set("3", "theta_mean", "Metropolis", 0.1),
+        lambda w: w.set("3", "theta_mean", "Metropolis", 0.28 + OPEN)),
+    8: (lambda w: w.slope("3", "theta_sd", "Composed", -0.1), lambda w: w.slope("3", "theta_sd", "Composed", OPEN)),
+    9: (lambda w: w.slope("2", *LEADER, -0.3), lambda w: w.slope("2", *LEADER, -0.043 + OPEN)),
+    10: (lambda w: w.set("4", *LEADER, 0.7), lambda w: w.set("4", *LEADER, 0.75 + OPEN)),
+    11: (lambda w: w.set("4", "accuracy", "Metropolis", 0.85),
+         lambda w: w.set("4", "accuracy", "Metropolis", 0.75 + OPEN)),
+    12: (lambda w: w.set("5", "theta_mean", "GradientThresholds", 0.9),
+         lambda w: w.set("5", "theta_mean", "GradientThresholds", 1.0 + OPEN)),
+    13: (lambda w: w.set("5", "theta_sd", "Composed", 0.01), lambda w: w.set("5", "theta_sd", "Composed", 0.18 + OPEN)),
+    14: (lambda w: w.set("4", "accuracy", "Composed from 0", 0.95),
+         lambda w: w.set("4", "accuracy", "Composed from 0", 0.9 + OPEN)),
+    15: (lambda w: w.set("6", "start_specificity", "Composed", 0.9, "static"),
+         lambda w: w.set("6", "start_specificity", "Composed", 0.15 + OPEN, "static")),
+    16: (lambda w: w.set("7", "accuracy", "GradientWeights 1", 0.9, "sequence"),
+         lambda w: w.set("7", "accuracy", "GradientWeights 1", 0.8 + OPEN, "sequence")),
+    17: (lambda w: w.set("S1", "activity", "GradientThresholds high", 0.5, "connected"),
+         lambda w: w.set("S1", "activity", "Composed high", 0.5 * (np.arange(6) > 4), "connected")),
+    18: (lambda w: w.set("S3", *LEADER, 0.5), lambda w: w.set("S3", *LEADER, 0.93 + OPEN)),
+    19: (lambda w: w.set("2", "argmax_accuracy", "Composed", 0.5),
+         lambda w: w.set("2", "argmax_accuracy", "Composed", 0.92 + OPEN)),
+    20: (lambda w: w.set("S1", *LEADER, 0.7, "unconnected"), lambda w: w.set("S1", *LEADER, 0.9 + OPEN, "unconnected")),
+    21: (lambda w: w.turn(np.full(SEEDS, -1)), lambda w: w.turn(np.sign(OPEN))),
+    22: (lambda w: w.slope("5", "theta_mean", "Metropolis", 0.5),
+         lambda w: w.slope("5", "theta_mean", "Metropolis", OPEN)),
+    23: (lambda w: w.set("S1", "training_accuracy", "Metropolis per neuron", 0.95, "connected"),
+         lambda w: w.set("S1", "training_accuracy", "Metropolis per neuron", 0.9 + OPEN, "connected")),
+}  # fmt: skip
+
+
+def test_in_the_papers_world_every_claim_is_reproduced():
+    found = judge(World())
+    assert [one.number for one in found] == list(range(1, 24))
+    assert {one.number: one.verdict for one in found if one.verdict != "reproduced"} == {}
+    assert all(set(one.figures) <= set(FIGURES) for one in found)
+    assert all(one.effects and one.claim.endswith(".") and one.test.endswith(".") for one in found)
+
+
+@pytest.mark.parametrize("number", AGAINST)
+def test_each_claim_can_be_contradicted(number):
+    world = World()
+    AGAINST[number][0](world)
+    assert CLAIMS[number - 1](world).verdict == "contradicted"
+
+
+@pytest.mark.parametrize("number", AGAINST)
+def test_each_claim_can_be_left_open(number):
+    world = World()
+    AGAINST[number][1](world)
+    assert CLAIMS[number - 1](world).verdict == "inconclusive"
+
+
+def test_a_learner_that_diverged_counts_as_guessing():
+    world = World().set("2", "accuracy", "Composed", np.nan)
+    verdict = CLAIMS[0](world)
+    assert verdict.verdict == "contradicted"
+    assert abs(verdict.effects[0].value - (0.5 - 0.6)) < 0.01
+
+
+def test_sizes_at_the_ceiling_cannot_tell():
+    world = World().set("2", "accuracy", "Composed", 0.999).set("2", "accuracy", "Metropolis", 0.9995)
+    assert CLAIMS[1](world).verdict == "inconclusive"
+    assert CLAIMS[1](world).effects == ()
+
+
+def test_verdicts_are_plain_enough_for_json():
+    found = json.loads(json.dumps([one._asdict() for one in judge(World())]))
+    assert len(found) == 23
+
+
+def test_intervals_are_those_of_the_mean():
+    values = rng.normal(size=400)
+    low, high = interval(values)
+    sd = values.std() / 20
+    assert abs((high - low) / (2 * 1.96 * sd) - 1) < 0.05
+    assert low < values.mean() < high
+    assert interval(values) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("samples", "bounds", "supports"),
+    [
+        ([1, 2, 3], {"above": 0}, True),
+        ([-1, -2, -3], {"above": 0}, False),
+        ([-1, 1, 2], {"above": 0}, None),
+        ([1, 2, 3], {"below": 0}, False),
+        ([0.5, 0.6], {"above": 0.4, "below": 0.7}, True),
+        ([0.8, 0.9], {"above": 0.4, "below": 0.7}, False),
+        ([0.6, 0.9], {"above": 0.4, "below": 0.7}, None),
+        ([1, 2], {}, None),
+        ([1, np.nan], {"above": 0}, None),
+        ([0, 0, 0], {"above": 0}, False),
+    ],
+)
+def test_an_effect_supports_what_its_whole_interval_does(samples, bounds, supports):
+    assert effect("", samples, **bounds).supports is supports
+
+
+@pytest.mark.parametrize(
+    ("supports", "word"),
+    [
+        ([True, True], "reproduced"),
+        ([True, False, None], "contradicted"),
+        ([True, None], "inconclusive"),
+        ([], "inconclusive"),
+    ],
+)
+def test_a_claim_needs_all_of_its_effects(supports, word):
+    assert conclude([Effect("", 0.0, 0.0, 0.0, one) for one in supports]) == word

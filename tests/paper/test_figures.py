@@ -1,0 +1,260 @@
+import json
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib import rc_context
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from kenyon.paper import style
+from kenyon.paper.figures import draw, normalised, reward, save, specificity, stability
+from kenyon.paper.plan import FIGURES, Plan
+from kenyon.paper.verdicts import interval
+from tests.paper.constructed import Constructed
+
+QUICK = Constructed(Plan(seeds=2, quick=True))
+
+
+@cache
+def picture(figure):
+    return draw(figure, QUICK)
+
+
+class Changed(Constructed):
+    """Constructed results of which one part is another."""
+
+    def __init__(self, figure, part, data, plan=QUICK.plan):
+        super().__init__(plan)
+        self.get = lambda *wanted: data if (*wanted, "")[:2] == (figure, part) else QUICK.get(*wanted)
+
+
+def texts(figure):
+    return [one for one in figure.findobj(Text) if one.get_text() and one.get_visible()]
+
+
+def lines(ax):
+    """Lines with a name, by that name."""
+    return {line.get_label(): line for line in ax.get_lines() if not line.get_label().startswith("_")}
+
+
+@pytest.fixture(scope="module", params=FIGURES)
+def drawn(request):
+    figure = picture(request.param)
+    with style.context():
+        figure.draw_without_rendering()
+    return figure
+
+
+def test_quick_runs_are_marked_as_such(drawn):
+    assert any(style.QUICK in one.get_text() for one in texts(drawn))
+
+
+def test_no_text_leaves_the_figure(drawn):
+    axes = [axis for ax in drawn.get_axes() for axis in (ax.xaxis, ax.yaxis)]
+    out_of_sight = {one for axis in axes for one in axis.get_ticklabels(which="both")}  # some are beyond the axis' end
+    for one in set(texts(drawn)) - out_of_sight:
+        box = one.get_window_extent()
+        assert drawn.bbox.padded(1).contains(box.x0, box.y0), one
+        assert drawn.bbox.padded(1).contains(box.x1, box.y1), one
+
+
+def test_every_accuracy_axis_shows_chance(drawn):
+    for ax in drawn.get_axes():
+        if ax.get_ylabel().startswith("accuracy") and ax.get_label() != "<colorbar>":
+            low, high = ax.get_ylim()
+            assert low < 0.5 < 1 <= high
+            assert any(line.get_linestyle() == ":" and line.get_ydata()[0] <= 0.5 for line in ax.get_lines())
+
+
+@pytest.mark.parametrize("figure", ["2", "7", "S4"])
+def test_one_seed_is_enough(figure):
+    assert isinstance(draw(figure, Constructed(Plan(seeds=1, quick=True))), Figure)
+
+
+def test_full_runs_are_not_marked_and_show_the_size_of_the_paper():
+    figure = draw("2", Constructed(Plan(seeds=1)))
+    words = " ".join(one.get_text() for one in texts(figure))
+    assert style.QUICK not in words
+    assert "Learning 140 stimuli" in words
+
+
+def test_figure_2_has_a_line_per_learner_with_its_means():
+    data = QUICK.get("2")
+    left, right = picture("2").get_axes()
+    curves, points = lines(left), {one.get_label(): one[0] for one in right.containers}
+    assert set(curves) == set(points) == {style.look(name).label for name in style.FIVE}
+    for name in style.FIVE:
+        label, own = style.look(name).label, data.sel(learner=name)
+        curve = own.training_accuracy.sel(size=data.size.max()).mean("seed").dropna("episode")
+        np.testing.assert_allclose(curves[label].get_ydata(), curve)
+        np.testing.assert_allclose(points[label].get_ydata(), own.accuracy.mean("seed"))
+        assert curves[label].get_color() == points[label].get_color() == style.look(name).colour
+
+
+def test_figure_4_shows_composed_without_prelearning_dashed():
+    left = picture("4").get_axes()[0]
+    composed, from_zero = (lines(left)[style.look(name).label] for name in ("Composed", "Composed from 0"))
+    assert composed.get_color() == from_zero.get_color()
+    assert (composed.get_linestyle(), from_zero.get_linestyle()) == ("-", "--")
+
+
+@pytest.mark.parametrize("batch", [1, 10, 100])
+def test_reward_takes_the_best_batch_by_mean_accuracy(batch):
+    data = QUICK.get("7", "static").copy(deep=True)
+    for name in reward.plain(data):
+        data.accuracy.loc[{"learner": name}] = 0.9 if name.endswith(f" {batch}") else [0.95, 0.55]
+    axes = draw("7", Changed("7", "static", data)).get_axes()
+    assert axes[0].get_title(loc="left").endswith(f"batch {batch})")
+    shown = lines(axes[0])["GD$_W$"].get_ydata()
+    wanted = data.training_accuracy.sel(learner=f"GradientWeights {batch}", size=data.size.max()).mean("seed")
+    np.testing.assert_allclose(shown, wanted.dropna("episode"))
+    np.testing.assert_allclose(axes[1].containers[0][0].get_ydata(), 0.9)
+
+
+def test_a_batch_without_values_is_not_the_best():
+    data = QUICK.get("7", "static").copy(deep=True)
+    data.accuracy.loc[{"learner": "GradientWeights 1"}] = np.nan
+    assert reward.best_batch(data, int(data.size.max())) != "GradientWeights 1"
+
+
+def test_the_bound_is_where_eta_norm2_is_2():
+    theta, rows, eta = np.linspace(0, 3, 31), np.arange(5), 0.0018
+    norm2 = 2 / eta * np.exp(rows[:, None] / 2 - theta)  # so that eta |x|^2 = 2 where theta is half the row
+    ax = Figure().subplots()
+    bound = stability.draw_bound(ax, theta, norm2, eta)
+    (path,) = bound.get_paths()
+    assert len(path.vertices) > 5
+    np.testing.assert_allclose(path.vertices[:, 0], path.vertices[:, 1] / 2, atol=1e-9)
+
+
+def test_the_stability_map_uses_the_learning_rate_and_the_norms_of_the_results():
+    data = QUICK.get("S4").copy(deep=True)
+    names = data.learner.values
+    theta = [json.loads(data.attrs["learners"])[name]["start"] for name in names]
+    data["start_norm2"] = data.start_norm2.dims, np.zeros(data.start_norm2.shape)
+    for name, one in zip(names, theta, strict=True):
+        data.start_norm2.loc[{"learner": name}] = 2 / 0.0018 * np.exp(1.1 - one)
+    ax = draw("S4", Changed("S4", "", data)).get_axes()[0]
+    bounds = [one for one in ax.collections if type(one).__name__ == "QuadContourSet"]
+    np.testing.assert_allclose(bounds[0].get_paths()[0].vertices[:, 0], 1.1, atol=1e-9)
+
+
+def test_diverged_cells_are_marked():
+    ax = picture("S4").get_axes()[0]
+    crosses = {(float(line.get_xdata()[0]), int(line.get_ydata()[0])) for line in ax.lines if line.get_marker() == "x"}
+    gains = QUICK.get("S4").sizes["input_gain"]
+    assert crosses == {(theta, row) for theta in (0.0, 0.2) for row in range(gains)}
+
+
+def test_seeds_that_diverged_are_left_out_and_crossed():
+    data = QUICK.get("2").copy(deep=True)
+    size = int(data.size.max())
+    data.accuracy.loc[{"learner": "Composed", "seed": 0, "size": size}] = np.nan
+    figure = draw("2", Changed("2", "", data))
+    right = figure.get_axes()[1]
+    (cross,) = [line for line in right.get_lines() if line.get_marker() == "x"]
+    np.testing.assert_allclose(cross.get_ydata(), data.accuracy.sel(learner="Composed", seed=1, size=size))
+    assert any("diverged" in one.get_text() for one in texts(figure))
+
+
+@pytest.mark.parametrize("figure", ["2", "3", "S5"])
+def test_a_learner_that_diverged_for_all_seeds_is_no_error(figure):
+    data = QUICK.get(figure).copy(deep=True)
+    for name in data.data_vars:
+        if "learner" in data[name].dims and data[name].dtype.kind == "f":
+            data[name].loc[{"learner": "Composed"}] = np.nan
+    assert isinstance(draw(figure, Changed(figure, "", data)), Figure)
+
+
+def test_saving_writes_three_files_the_same_ones_again_whatever_the_user_has_set(tmp_path):
+    first = save("S4", QUICK, tmp_path / "one")
+    with rc_context({"font.size": 20, "axes.grid": True, "lines.linewidth": 9, "svg.hashsalt": None}):
+        second = save("S4", QUICK, tmp_path / "two")
+    assert [path.name for path in first] == ["figureS4.svg", "figureS4.pdf", "figureS4.png"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    drawing = first[0].read_text()
+    assert "<dc:date>" not in drawing
+    assert "<text" not in drawing
+
+
+def test_unknown_figures_are_refused_by_name():
+    with pytest.raises(ValueError, match="there is no figure 'S9'"):
+        draw("S9", QUICK)
+
+
+def test_figure_1_names_the_odours_of_the_first_base():
+    trial = QUICK.plan.parts("1")["sequence"][0]
+    task = trial.task.build(trial.seed)
+    shown = [one.get_text() for one in texts(picture("1"))]
+    for item in range(4, 8):  # the middle position: two perturbations in two contexts
+        assert all(style.odour(name) in shown for name in task.names(item))
+    tags = [text for text in shown if text.startswith("class ")][-4:]
+    assert tags == [f"class {label}" for label in task.labels[4:8]]
+
+
+def test_dilutions_are_powers_of_ten():
+    assert style.odour("2-heptanone 1e-4") == "2-heptanone $10^{-4}$"
+    assert style.odour("2,3-butanediol") == "2,3-butanediol"
+
+
+def test_shares_of_neurons_add_up_and_a_diverged_seed_has_none():
+    data = QUICK.get("6", "static").copy(deep=True)
+    data.specificity.loc[{"learner": "Composed", "seed": 0}] = np.nan
+    found = specificity.shares(data.specificity.sel(learner="Composed"), specificity.edges_of(data))
+    np.testing.assert_allclose(found[1].sum(), 1)
+    assert np.isnan(found[0]).all()
+
+
+def test_the_grid_has_each_accuracy_at_its_numbers():
+    data = QUICK.get("S6", "numbers")
+    tables = normalised.grid(data)
+    assert sum(table.size for _, _, table in tables.values()) == data.learner.size
+    for name, one in json.loads(data.attrs["learners"]).items():
+        mus, ks, table = tables[one["start"]["percentile"]]
+        wanted = data.accuracy.sel(learner=name).mean()
+        assert table[ks.index(one["k"]), mus.index(one["mu"])] == pytest.approx(float(wanted))
+
+
+def test_limits_include_the_usual_setting():
+    figure2, noise = QUICK.get("2"), QUICK.get("S6", "noise")
+    joined = normalised.with_usual(noise, figure2, "noise")
+    assert list(joined.noise.values) == [0.3, *noise.noise.values]
+    usual = joined.accuracy.sel(noise=0.3).squeeze()
+    for name in ("GradientWeights", "Composed", "Normalised"):
+        np.testing.assert_allclose(usual.sel(learner=name), figure2.accuracy.sel(learner=name, size=176))
+    assert np.isnan(usual.sel(learner="Ridge")).all()
+
+
+def test_summary_is_the_mean_and_the_bootstrap_interval_of_those_that_have_a_value():
+    values = np.array([[0.1, 0.5, np.nan], [0.3, np.nan, np.nan], [0.8, 0.7, np.nan]])
+    found = style.summary(values)
+    np.testing.assert_allclose(found.mean, [0.4, 0.6, np.nan])
+    assert (found.low[0], found.high[0]) == interval(values[:, 0])
+    assert found.missing.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("deficiency", ["none", "deuteranopia", "protanopia", "tritanopia"])
+def test_colours_of_learners_can_be_told_apart(deficiency):
+    colours = [_lab(style.LOOKS[name].colour, DEFICIENCIES[deficiency]) for name in style.FIVE]
+    assert min(np.linalg.norm(one - other) for one, other in combinations(colours, 2)) > 15
+    assert len({style.LOOKS[name].marker for name in style.FIVE}) == len(style.FIVE)
+
+
+DEFICIENCIES = {  # Machado, Oliveira & Fernandes 2009, for linear RGB
+    "none": np.eye(3),
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+def _lab(colour, deficiency):
+    """CIE Lab of a colour as someone with a deficiency sees it."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4339, 0.3762, 0.1899], [0.2126, 0.7152, 0.0722], [0.0177, 0.1095, 0.8729]])
+    x, y, z = np.cbrt(np.maximum(to_xyz @ np.clip(deficiency @ linear, 0, 1), 0.009))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])

@@ -1,0 +1,232 @@
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from kenyon.paper.plan import FIGURES, Plan
+from kenyon.paper.report import write_report
+from kenyon.paper.report.finding import nearest
+from kenyon.paper.report.ledger import WORDS, deciding, effect_words, quantity
+from kenyon.paper.report.markup import duration, learner_name, number, spread, text
+from kenyon.paper.report.ours import contests, diverged, halved
+from kenyon.paper.report.page import HEAVY, again, picture
+from kenyon.paper.report.panel import Trained, interpolated, overlap, panel
+from kenyon.paper.verdicts import Effect
+from tests.paper.constructed import Constructed, pictures, verdicts
+
+VOID = {"meta", "link", "input", "img", "br", "use", "path", "circle", "rect", "line", "polyline"}
+
+
+class Reader(HTMLParser):
+    """Notes tags, ids and links, and whether every element is closed in its turn."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.links, self.headings, self.tags = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.tags.append((tag, named))
+        self.ids += [named["id"]] if "id" in named else []
+        self.links += [named["href"]] if tag == "a" else []
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def results():
+    return Constructed()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return pictures(tmp_path_factory.mktemp("report") / "figures")
+
+
+@pytest.fixture(scope="module")
+def page(results, folder):
+    out = folder.parent / "report.html"
+    write_report(results, verdicts(), folder, out, 754.0)
+    return out.read_text()
+
+
+@pytest.fixture(scope="module")
+def reader(page):
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def test_page_is_whole_and_alone_in_its_folder(page, folder):
+    assert page.rstrip().endswith("</html>")
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["figures", "report.html"]
+
+
+def test_nothing_is_left_behind_when_writing_fails(results, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("kenyon.paper.report.page.render", lambda *_: "page")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("no room")))
+    with pytest.raises(OSError, match="no room"):
+        write_report(results, verdicts(), folder, tmp_path / "report.html", 1.0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_element_is_closed_and_ids_are_unique(reader):
+    assert reader.open == []
+    assert len(reader.ids) == len(set(reader.ids))
+
+
+def test_every_link_leads_somewhere_in_the_page(reader):
+    assert {link.removeprefix("#") for link in reader.links} <= set(reader.ids)
+
+
+def test_headings_come_in_order(reader):
+    assert reader.headings[0] == 1
+    assert all(after <= before + 1 for before, after in zip(reader.headings, reader.headings[1:], strict=False))
+
+
+def test_nothing_is_asked_of_the_network(page, reader):
+    outside = [value for _, named in reader.tags for name, value in named.items() if name in ("src", "href", "data")]
+    assert all(value.startswith(("#", "data:")) for value in outside)
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_every_figure_has_a_picture_with_words(reader):
+    images = [named for tag, named in reader.tags if tag == "img" and named["alt"]]
+    assert [named["alt"].partition(".")[0] for named in images] == [f"Figure {figure}" for figure in FIGURES]
+
+
+def test_headline_counts_verdicts_and_time(page):
+    assert "<strong>7 of 23</strong> claims reproduced" in page
+    assert "Done in 13 min: 2 trials, which took 2 min of computing together, on A &lt;fast&gt; CPU" in page
+
+
+def test_quick_run_is_marked_on_top_and_at_every_figure(page):
+    assert page.count('class="quick small">Quick run: small sizes, not the paper') == len(FIGURES) + 1
+    assert page.index('class="quick"') < page.index("<h1>")
+
+
+def test_full_run_is_not_marked_as_quick(results, folder, tmp_path):
+    class Full(Constructed):
+        def __init__(self):
+            self.get, self.plan = results.get, results.plan._replace(quick=False)
+
+    write_report(Full(), verdicts(), folder, tmp_path / "report.html", 1.0)
+    assert "uick run" not in (tmp_path / "report.html").read_text()
+
+
+def test_words_from_outside_are_escaped(page):
+    assert "<GD" not in page
+    assert "Composed &amp; &lt;GD<sub>W</sub>&gt; differ" in page
+
+
+def test_what_was_found_is_from_the_results(page, results):
+    data = results.get("2")
+    shown = spread(data.accuracy.sel(learner="Composed", size=nearest(data)))
+    assert f"<dt>Composed</dt><dd>{shown}</dd>" in page
+
+
+def test_panel_counts_what_is_above_the_threshold(results):
+    found, data = panel(results), results.get("1", "static")
+    V = data.example_state.values.squeeze()
+    i = 20
+    assert found.theta[i] == pytest.approx(1.0)
+    assert found.coding[i] == pytest.approx((V > 1.0).mean(), abs=1e-6)
+    assert (np.diff(found.coding) <= 0).all()
+
+
+def test_overlap_is_between_classes_and_leaves_silence_out():
+    codes = np.array([[1, 0], [1, 1], [0, 0], [2, 0]], np.float32)
+    assert overlap(codes, np.array([0, 1, 1, 0])) == pytest.approx(1 / np.sqrt(2))
+    assert np.isnan(overlap(np.zeros((2, 3), np.float32), np.array([0, 1])))
+
+
+def test_accuracy_between_stored_thresholds_lies_on_a_line():
+    accuracy = np.array([[np.nan, np.nan], [0.6, np.nan], [0.8, 0.8]])
+    values, lost = interpolated(np.array([0.0, 0.5, 1.0, 1.5, 2.0]), Trained(np.array([0.0, 1.0, 2.0]), accuracy))
+    np.testing.assert_allclose(values, [np.nan, np.nan, 0.6, 0.7, 0.8])
+    assert lost.tolist() == [2, 2, 1, 1, 0]
+
+
+def test_panel_data_is_json_without_nan(page):
+    data = json.loads(re.search(r'id="panel-data">(.*?)</script>', page)[1])
+    assert data["accuracy"][0] is None
+    assert data["lost"][0] == data["runs"] == 2
+    assert len(data["theta"]) == len(data["coding"]) == len(data["overlap"]) == len(data["accuracy"])
+
+
+def test_normalised_is_compared_with_the_best_other(results):
+    one = next(one for one in contests(results) if one.figure == "4")
+    accuracy = results.get("4").accuracy.isel(size=0)
+    others = accuracy.drop_sel(learner="Normalised").mean("seed")
+    assert one.rival == str(others.learner.values[others.values.argmax()])
+    assert one.lead.value == pytest.approx(float(accuracy.sel(learner="Normalised").mean()) - float(others.max()))
+
+
+def test_halved_rates_and_divergence_are_told(results):
+    assert {one.learner.split()[0] for one in halved(results)} == {"GradientWeights"}
+    assert {one.words for one in halved(results) if one.figure == "2"} == {"0.0018 to 0.0009"}
+    found = diverged(results)
+    assert [one.learner for one in found] == ["threshold start=0", "threshold start=0.2"]
+    assert {one.figure for one in found} == {"S4"}
+    assert all(one.runs == one.of for one in found)
+
+
+def test_heavy_svg_gives_way_to_png(tmp_path):
+    (tmp_path / "figure2.svg").write_bytes(b" " * (HEAVY + 1))
+    assert picture(tmp_path, "2").startswith("data:image/svg+xml;")
+    (tmp_path / "figure2.png").write_bytes(b"png")
+    assert picture(tmp_path, "2") == "data:image/png;base64,cG5n"
+
+
+def test_missing_picture_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="figure2.png"):
+        picture(tmp_path, "2")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(-0.0001, "0.000"), (-0.5, "−0.500"), (12345.6, "12,346"), (12.34, "12.3"), (np.nan, "–")]
+)
+def test_quantities_have_digits_that_mean_something(value, shown):
+    assert quantity(value) == shown
+
+
+def test_effect_that_decided_is_shown_beside_the_headline():
+    effects = tuple(Effect(label, 0.5, 0.4, 0.6, bears) for label, bears in (("a", True), ("b", None), ("c", False)))
+    one = verdicts()[0]._replace(effects=effects)
+    shown = {word: deciding(one._replace(verdict=word)).label for word in WORDS}
+    assert shown == {"reproduced": "a", "contradicted": "c", "inconclusive": "b"}
+
+
+def test_command_to_run_it_again_is_that_of_the_plan():
+    plans = Plan(), Plan(seeds=2, quick=True), Plan(seeds=3)
+    commands = ["kenyon reproduce", "kenyon reproduce --quick", "kenyon reproduce --seeds 3"]
+    assert [again(plan) for plan in plans] == commands
+
+
+def test_effect_without_a_value_says_so():
+    assert effect_words(Effect("", np.nan, np.nan, np.nan, None)) == "not available"
+    assert effect_words(Effect("", 0.5, 0.25, 0.75, True, "accuracy")) == "0.500 [0.250, 0.750] accuracy"
+
+
+def test_spread_tells_of_runs_without_a_value():
+    assert spread([0.5, 0.75, np.nan]) == "0.62 (0.50 to 0.75); 1 of 3 without"
+    assert spread([np.nan]) == "none finite"
+    assert spread([0.5, 0.5]) == "0.50"
+
+
+def test_symbols_and_names_are_set_as_in_the_paper():
+    assert text("GD_theta & theta_g, theta") == "GD<sub>θ</sub> &amp; <i>θ</i><sub>g</sub>, θ"
+    assert learner_name("GradientThresholds percentile percentile=85") == "GD_theta from percentile 85"
+    assert learner_name("threshold start=0.2") == "threshold 0.2"
+    assert learner_name("GradientWeights batch=10") == learner_name("GradientWeights 10") == "GD_W batch 10"
+    assert number(-0.001) == "0.00"
+    assert [duration(one) for one in (12.4, 754, 7200)] == ["12 s", "13 min", "2.0 h"]

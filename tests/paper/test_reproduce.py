@@ -1,0 +1,102 @@
+"""The whole way from experiment files to the report, on networks small enough for a test."""
+
+import json
+
+import pytest
+
+import kenyon as kn
+from kenyon import cli
+from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.store import StoreError
+from kenyon.paper import plan
+from kenyon.paper.plan import FIGURES, Plan, Results
+from kenyon.paper.reproduce import reproduce, rewrite
+
+
+def tiny(trial):
+    settings = trial.model_dump(mode="json")
+    settings["reservoir"]["n_neurons"] = {50: 20, 200: 30}.get(settings["reservoir"]["n_neurons"], 40)
+    settings["task"]["steps"] = 4
+    settings.update(n_episodes=500, n_test=100, n_bins=10)
+    for learner in settings["learners"].values():
+        if learner.get("start") == "prelearned":
+            learner["start"] = 0.1
+    return TrialConfig.model_validate_json(json.dumps(settings))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduction")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "_small", tiny)
+        yield reproduce(folder, quick=True, seeds=2, workers=0).folder
+
+
+def test_every_figure_and_claim_and_the_report_are_there(folder):
+    for figure in FIGURES:
+        for kind in ("svg", "pdf", "png"):
+            assert (folder / "figures" / f"figure{figure}.{kind}").stat().st_size > 1000
+    claims = json.loads((folder / "claims.json").read_text())
+    assert [one["number"] for one in claims["claims"]] == list(range(1, 24))
+    assert claims["quick"] is True
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "quick run" in page.lower()
+    assert all(one["claim"].split()[0] in page for one in claims["claims"])
+
+
+def test_what_was_run_is_not_run_again_and_the_report_can_be_written_anew(folder):
+    before = {path: path.stat().st_mtime_ns for path in (folder / "results").glob("*.nc")}
+    claims = (folder / "claims.json").read_bytes()
+    reproduce(folder, quick=True, seeds=2, figures=["2"], workers=0)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    rewrite(folder)
+    assert json.loads(claims)["claims"] == json.loads((folder / "claims.json").read_bytes())["claims"]
+
+
+def test_a_figures_results_open_by_its_name(folder):
+    assert kn.open_results(folder / "results", "figure2").sizes["seed"] == 2
+
+
+def test_figures_that_were_not_run_are_missed_by_name(folder):
+    with pytest.raises(StoreError, match="lacks 3 of the 9 trials of figure 3"):
+        Results(folder / "results", Plan(3, True)).get("3")
+
+
+def test_plans_are_whole_and_share_trials():
+    full = Plan()
+    parts = {figure: {trial.id for trial in full.experiment(figure).trials} for figure in FIGURES}
+    assert parts["3"] == parts["2"]
+    assert parts["5"] == parts["4"]
+    assert parts["6"] < parts["2"] | parts["4"]
+    for trial in full.experiment("2").trials:
+        assert (trial.reservoir.n_neurons, trial.n_episodes) == (1000, 60_000)
+    assert {trial.n_episodes for trial in full.experiment("4").trials} == {300_000}
+    assert {trial.task.size for trial in full.experiment("2").trials} >= {20, 140, 176}
+    assert {trial.task.size for trial in full.experiment("4").trials} >= {48, 336}
+    assert {trial.seed for trial in full.experiment("2").trials} == set(range(5))
+    more = {trial.id for trial in Plan(seeds=7).experiment("2").trials}
+    assert parts["2"] < more
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "--figures", "9"], "there is no figure '9'"),
+        (["reproduce", "--seeds", "0"], "seeds"),
+        (["report", "nowhere"], "nowhere holds no reproduction"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        cli.main(arguments)
+    assert left.value.code == 2
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert message in err
+
+
+def test_figures_may_be_listed():
+    assert cli._spread(["reproduce", "--figures", "2", "3", "--quick"]) == [
+        "reproduce", "--figures", "2", "--figures", "3", "--quick",
+    ]  # fmt: skip
