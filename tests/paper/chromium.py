@@ -15,7 +15,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
     "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE = 180  # seconds that all tests together may take
+PATIENCE = 300  # seconds that all tests together may take
 
 
 class Page:

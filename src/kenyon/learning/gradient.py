@@ -12,7 +12,7 @@ the normalised step
 
 over the rows j that learn, so that one step shrinks the error by the factor 1 - mu, to first order. A batch's
 gradient is the mean over its episodes (normalised: mean numerators over mean denominators). Several networks may
-learn from the same episodes side by side, each row of V being read once: a Metropolis pair, or all the starts of
+learn from the same episodes side by side, some episodes each in turn: a Metropolis pair, or all the starts of
 prelearning.
 
 Lanes are neurons. Rows are padded to whole lanes with neurons whose threshold is infinite, which are never active and
@@ -26,6 +26,8 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 
 from kenyon._simd import LANES, fma, lanes_of, load_at, relu, store_at, sum_lanes, where_positive
+
+BLOCK = 32  # episodes that a network sees before the next one does, so that it stays in the nearest cache
 
 
 class Networks(NamedTuple):
@@ -179,6 +181,20 @@ def _collect(W, grad_W, rows, grad_theta, own, x, e, local):
 
 
 @njit
+def _collect_two(W, grad_W, row, grad_theta, own, x, e, local):
+    """Do the same for exactly two rows, the usual number."""
+    size = uintp(grad_theta.shape[1])
+    e0, e1 = lanes_of(e[0]), lanes_of(e[1])
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
+        active = load_at(x, i)
+        store_at(grad_W, row + i, fma(e0, active, load_at(grad_W, row + i)))
+        store_at(grad_W, row + size + i, fma(e1, active, load_at(grad_W, row + size + i)))
+        if local:
+            pull = where_positive(active, fma(e1, load_at(W, row + size + i), e0 * load_at(W, row + i)))
+            store_at(grad_theta, own + i, load_at(grad_theta, own + i) + pull)
+
+
+@njit
 def _spend(values, gradient, first, size, rate):
     """Take a step along a batch's gradient, and forget the gradient."""
     for i in range(first, first + size, uintp(LANES)):
@@ -248,29 +264,32 @@ def learn(step, nets, V, labels, uniforms, temperatures, filled, out, place):
     n_used = -(-V.shape[1] // LANES) * LANES
     x, tail = np.empty(n_used, np.float32), np.zeros(LANES, np.float32)
     y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
-    for n in range(len(V)):
-        filled += 1
+    for start in range(0, len(V), BLOCK):
+        end = min(start + BLOCK, len(V))
         for m in range(n_networks):
-            norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
-            base = m * n_classes
-            action = choose(y, temperatures[n], uniforms[n, m], sums) if m < uniforms.shape[1] else -1
-            first, last = 0, n_classes
-            if step.by_reward:
-                first, last = max(action, 0), max(action, 0) + 1
-                cost = _by_reward(step, y, first, labels[n], e)
-            else:
-                cost = _supervised(step, y, labels[n], e)
-            k = place + n
-            out.cost[m, k], out.norm2[m, k], out.correct[m, k] = cost, norm2, action == labels[n]
-            denominator = norm2
-            if step.normalised and step.local:
-                for j in range(first, last):
-                    denominator += step.rate_theta * _active_weight(nets.W, uintp(base + j) * size, x)
-            nets.size[m, 0] += cost
-            nets.size[m, 1] += denominator
-            _update(step, nets, m, first, last, x, e, filled)
-        if filled == step.batch:
-            filled = 0
+            base, place_in_batch = m * n_classes, filled
+            for n in range(start, end):
+                place_in_batch += 1
+                norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
+                action = choose(y, temperatures[n], uniforms[n, m], sums) if m < uniforms.shape[1] else -1
+                first, last = 0, n_classes
+                if step.by_reward:
+                    first, last = max(action, 0), max(action, 0) + 1
+                    cost = _by_reward(step, y, first, labels[n], e)
+                else:
+                    cost = _supervised(step, y, labels[n], e)
+                k = place + n
+                out.cost[m, k], out.norm2[m, k], out.correct[m, k] = cost, norm2, action == labels[n]
+                denominator = norm2
+                if step.normalised and step.local:
+                    for j in range(first, last):
+                        denominator += step.rate_theta * _active_weight(nets.W, uintp(base + j) * size, x)
+                nets.size[m, 0] += cost
+                nets.size[m, 1] += denominator
+                _update(step, nets, m, first, last, x, e, place_in_batch)
+                if place_in_batch == step.batch:
+                    place_in_batch = 0
+        filled = (filled + end - start) % step.batch
 
 
 @njit
@@ -285,7 +304,10 @@ def _update(step, nets, m, first, last, x, e, filled):
         else:
             _learn_one(nets.W, rows, nets.theta, own, x, e, rate_W, rate_theta, step.local)
     else:
-        _collect(nets.W, nets.grad_W, rows, nets.grad_theta, own, x, e, step.local)
+        if n_classes == 2 and last - first == 2:
+            _collect_two(nets.W, nets.grad_W, own * n_classes, nets.grad_theta, own, x, e, step.local)
+        else:
+            _collect(nets.W, nets.grad_W, rows, nets.grad_theta, own, x, e, step.local)
         if filled == step.batch:
             rate_W, rate_theta = _rates(step, nets.size[m, 1], step.batch)
             _spend(nets.W, nets.grad_W, own * n_classes, size * n_classes, rate_W)
