@@ -218,16 +218,6 @@ def test_the_grid_has_each_accuracy_at_its_numbers():
         assert table[ks.index(one["k"]), mus.index(one["mu"])] == pytest.approx(float(wanted))
 
 
-def test_limits_include_the_usual_setting():
-    figure2, noise = QUICK.get("2"), QUICK.get("S6", "noise")
-    joined = normalised.with_usual(noise, figure2, "noise")
-    assert list(joined.noise.values) == [0.3, *noise.noise.values]
-    usual = joined.accuracy.sel(noise=0.3).squeeze()
-    for name in ("GradientWeights", "Composed", "Normalised"):
-        np.testing.assert_allclose(usual.sel(learner=name), figure2.accuracy.sel(learner=name, size=176))
-    assert np.isnan(usual.sel(learner="Ridge")).all()
-
-
 def test_summary_is_the_mean_and_the_bootstrap_interval_of_those_that_have_a_value():
     values = np.array([[0.1, 0.5, np.nan], [0.3, np.nan, np.nan], [0.8, 0.7, np.nan]])
     found = style.summary(values)

@@ -46,7 +46,7 @@ class Ridge:
         Read x = relu(V - theta) with thresholds at this number or `Percentile`, where they stay; None reads V.
     """
 
-    penalty: float = 1e-6
+    penalty: float = 1e-10
     target: float = 10.0
     start: float | Percentile | None = None
 

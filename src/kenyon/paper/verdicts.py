@@ -35,7 +35,7 @@ class Verdict(NamedTuple):
     claim: str  # what the paper says, in our words
     test: str  # what was tested, in words
     verdict: Word
-    effects: tuple[Effect, ...]  # the first is the headline
+    effects: tuple[Effect, ...]  # the first is one that decided
     figures: tuple[str, ...]  # where to look, such as ("2",)
     note: str = ""  # what a reader should know beside it
 

@@ -79,5 +79,8 @@ def verdict(
     number: int, claim: str, test: str, effects: Iterable[Effect], figures: Sequence[str], note: str = ""
 ) -> Verdict:
     """Return the verdict that follows from effects, all of which must hold."""
-    judged = tuple(effects)
-    return Verdict(number, claim, test, conclude(judged), judged, tuple(figures), note)
+    judged = list(effects)
+    word = conclude(judged)
+    decides = {"contradicted": False, "inconclusive": None, "reproduced": True}[word]
+    headline_first = sorted(judged, key=lambda one: one.supports is not decides)
+    return Verdict(number, claim, test, word, tuple(headline_first), tuple(figures), note)

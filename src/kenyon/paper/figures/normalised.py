@@ -14,7 +14,7 @@ from kenyon.paper.plan import Results
 from kenyon.paper.style import FIVE, MAP, Look, look, nearest, over, summary, thousands
 
 BESIDE = ("GradientWeights", "Composed", "Normalised", "Ridge")
-USUAL = {"classes": "task.n_classes", "neurons": "reservoir.n_neurons", "noise": "task.noise"}
+LIMITS = {"classes": "n_classes", "neurons": "n_neurons", "noise": "noise"}
 AXES = {
     "n_classes": "number of classes (log scale)",
     "n_neurons": "number of neurons N (log scale)",
@@ -110,9 +110,9 @@ def _numbers(figure: Any, data: xr.Dataset) -> None:
 def _limits(figure: Any, results: Results) -> None:
     """Draw accuracy against classes, neurons and noise, and a long training."""
     axes = figure.subplots(2, 2).ravel()
-    for ax, part in zip(axes, USUAL, strict=False):
+    for ax, (part, name) in zip(axes, LIMITS.items(), strict=False):
         data = results.get("S6", part)
-        _along(ax, with_usual(data, results.get("2"), part), USUAL[part].rpartition(".")[2])
+        _along(ax, data, name)
     _guesses(axes[0])
     long = results.get("S6", "long")
     parts.curves(axes[3], long.isel(size=0), named(long, FIVE))
@@ -124,19 +124,6 @@ def _limits(figure: Any, results: Results) -> None:
         about = "" if ax is axes[3] else f": {int(data.size.max())} stimuli"
         parts.title(ax, letter, head + about)
     parts.legend(figure, BESIDE, 4)
-
-
-def with_usual(data: xr.Dataset, figure2: xr.Dataset, part: str) -> xr.Dataset:
-    """Return accuracies along the setting of a part, those at its usual value from figure 2 put among them."""
-    key, name = USUAL[part], USUAL[part].rpartition(".")[2]
-    size, value = int(data.size.max()), parts.setting(figure2, key)
-    accuracy = data.accuracy if name in data.dims else data.accuracy.expand_dims({name: [parts.setting(data, key)]})
-    if size in figure2.size.values and value not in accuracy[name].values:
-        usual = figure2.accuracy.sel(size=[size]).expand_dims({name: [value]})
-        there = [one for one in data.learner.values if one in figure2.learner.values]
-        accuracy = xr.concat([accuracy, usual.sel(learner=there)], name, join="outer", coords="minimal")
-    joined: xr.Dataset = accuracy.to_dataset(name="accuracy").sortby(name)
-    return joined.sel(learner=data.learner.values)
 
 
 def _along(ax: Any, data: xr.Dataset, name: str) -> None:
