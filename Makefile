@@ -17,6 +17,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/environments.py
+	$(BIN)/python benchmarks/experiments.py
 
 example-rl: .venv/.examples
 	$(BIN)/python examples/reinforcement.py

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import kenyon as kn
 from kenyon.envs import ReservoirFeatures, TaskEnv
+from kenyon.paper.style import LOOKS
 
 FOLDER = Path(__file__).parent / "pictures"
 STIMULI = ("ethyl acetate", "1-hexanol", "methyl salicylate")
@@ -20,11 +21,11 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73")  # of Okabe and Ito's palette, which
 STEP = 0.01  # seconds
 SEEDS = (0, 1, 2)
 LEARNERS = {  # name, learner, colour, height of the label beside the curves
-    "GradientWeights": (kn.GradientWeights(), "#595959", 0.635),
-    "GradientThresholds": (kn.GradientThresholds(), "#AA4499", 0.81),
-    "Metropolis": (kn.Metropolis(), "#009E73", 0.912),
-    "Composed": (kn.Composed(), "#0072B2", 0.963),
-    "Normalised": (kn.Normalised(), "#D55E00", 1.005),
+    "GradientWeights": (kn.GradientWeights(), LOOKS["GradientWeights"].colour, 0.635),
+    "GradientThresholds": (kn.GradientThresholds(), LOOKS["GradientThresholds"].colour, 0.81),
+    "Metropolis": (kn.Metropolis(), LOOKS["Metropolis"].colour, 0.912),
+    "Composed": (kn.Composed(), LOOKS["Composed"].colour, 0.963),
+    "Normalised": (kn.Normalised(), LOOKS["Normalised"].colour, 1.005),
 }
 STYLE = {
     "font.size": 9,

@@ -226,6 +226,12 @@ class TrialConfig(Model):
         """The name of the result: a hash of all settings, in full."""
         return sha256(f"{FORMAT} {self.canonical()}".encode()).hexdigest()[:20]
 
+    @property
+    def work(self) -> float:
+        """About how long it takes, in some unit: to say what is left, and to begin with the longest."""
+        learning = 100 * len(self.learners) * self.task.n_classes
+        return float(self.n_episodes * self.task.groups * (self.reservoir.n_neurons + learning))
+
     def canonical(self) -> str:
         """Return all settings as JSON, in the order of their declaration; learners as they were given."""
         return json.dumps(self.model_dump(mode="json"))

@@ -88,7 +88,7 @@ def run_experiment(
     todo = [trial for trial in experiment.trials if trial.id not in finished]
     start, crew = time.monotonic(), _workers(workers, cluster)
     with report, _stoppable():
-        report.begin(experiment.name, len(experiment.trials), len(experiment.trials) - len(todo))
+        report.begin(experiment.name, len(experiment.trials) - len(todo), todo)
         failed = _Sweep(store, experiment.name, report, crew).run(todo) if todo else {}
     return Outcome(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
 

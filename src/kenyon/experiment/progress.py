@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,10 +21,11 @@ class Report:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
-    def begin(self, name: str, n_trials: int, n_done: int) -> None:
-        """Take note of how many trials there are, and how many have a result already."""
-        self.name, self.n_trials, self.n_done = name, n_trials, n_done
+    def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
+        """Take note of how many trials have a result already, and which are to be run."""
+        self.name, self.n_trials, self.n_done = name, n_done + len(todo), n_done
         self.n_new, self.n_failed, self.start = 0, 0, time.monotonic()
+        self.work_left, self.work_done = sum(trial.work for trial in todo), 0.0
 
     def started(self, trial: TrialConfig) -> None:
         """Hear of a trial that was handed to a worker."""
@@ -31,10 +33,12 @@ class Report:
     def finished(self, trial: TrialConfig, seconds: float) -> None:
         """Hear of a result."""
         self.n_new += 1
+        self._ended(trial)
 
     def failed(self, trial: TrialConfig, reason: str) -> None:
         """Hear of a trial that failed."""
         self.n_failed += 1
+        self._ended(trial)
 
     def retried(self, trial: TrialConfig) -> None:
         """Hear of a trial whose worker died."""
@@ -51,9 +55,12 @@ class Report:
     @property
     def left(self) -> float | None:
         """Seconds left, by the pace so far; None until there is one."""
-        n_left = self.n_trials - self.n_done - self.n_new - self.n_failed
-        ended = self.n_new + self.n_failed
-        return (time.monotonic() - self.start) / ended * n_left if ended else None
+        pace = (time.monotonic() - self.start) / self.work_done if self.work_done else None
+        return None if pace is None else pace * self.work_left
+
+    def _ended(self, trial: TrialConfig) -> None:
+        self.work_done += trial.work
+        self.work_left -= trial.work
 
 
 class Silent(Report):
@@ -63,10 +70,10 @@ class Silent(Report):
 class Lines(Report):
     """A line per trial."""
 
-    def begin(self, name: str, n_trials: int, n_done: int) -> None:
+    def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
         """Say how much there is to do."""
-        super().begin(name, n_trials, n_done)
-        self.say(f"{name}: {n_trials} trials, {n_done} done before")
+        super().begin(name, n_done, todo)
+        self.say(f"{name}: {self.n_trials} trials, {n_done} done before")
 
     def finished(self, trial: TrialConfig, seconds: float) -> None:
         """Say which trial is done, and how long the rest will take."""
@@ -96,10 +103,10 @@ class Lines(Report):
 class JsonLines(Report):
     """A JSON object per event, on the standard output."""
 
-    def begin(self, name: str, n_trials: int, n_done: int) -> None:
+    def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
         """Say how much there is to do."""
-        super().begin(name, n_trials, n_done)
-        self._say("begin", experiment=name, trials=n_trials, done=n_done)
+        super().begin(name, n_done, todo)
+        self._say("begin", experiment=name, trials=self.n_trials, done=n_done)
 
     def started(self, trial: TrialConfig) -> None:
         """Say which trial has started."""
@@ -130,17 +137,17 @@ class JsonLines(Report):
 class Bar(Report):
     """A bar on a terminal: trials done, running and failed, and the time left."""
 
-    def begin(self, name: str, n_trials: int, n_done: int) -> None:
+    def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
         """Draw the bar."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        super().begin(name, n_trials, n_done)
+        super().begin(name, n_done, todo)
         columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
         columns += [TextColumn("{task.fields[rest]}"), TimeElapsedColumn()]
         self.bar = Progress(*columns, console=Console(stderr=True))
         self.bar.start()
-        self.job = self.bar.add_task(name, total=n_trials, completed=n_done, rest="")
+        self.job = self.bar.add_task(name, total=self.n_trials, completed=n_done, rest="")
 
     def finished(self, trial: TrialConfig, seconds: float) -> None:
         """Move on."""

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kenyon.experiment.config import TrialConfig, nearest
+from kenyon.experiment.config import nearest
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.progress import Report, Silent
 from kenyon.experiment.store import Store, StoreError
@@ -69,7 +69,9 @@ def reproduce(
     folder, plan, report = Path(folder), Plan.of(seeds, quick), report or Silent()
     results, start = Results(folder / "results", plan), time.monotonic()
     trials = {trial.id: trial for figure in figures for trial in plan.experiment(figure).trials}
-    longest_first = sorted(trials.values(), key=_work, reverse=True)  # so that no worker is left with one at the end
+    longest_first = sorted(
+        trials.values(), key=lambda trial: trial.work, reverse=True
+    )  # so that no worker is left with one at the end
     experiment = Experiment("reproduction", tuple(longest_first), {})
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
@@ -97,11 +99,6 @@ def rewrite(folder: str | Path) -> Reproduced:
     verdicts = judge(results)
     _write(folder, results, verdicts, float(clock["seconds"]))
     return Reproduced(folder, verdicts, float(clock["seconds"]))
-
-
-def _work(trial: TrialConfig) -> float:
-    """Return about how long a trial takes, in some unit."""
-    return trial.n_episodes * (trial.reservoir.n_neurons + 100 * len(trial.learners) * trial.task.n_classes)
 
 
 def _enter(results: Results, figures: Sequence[str]) -> None:
