@@ -1,9 +1,9 @@
 """A course of learning on a user's own data: which learner, in which units, in how many passes.
 
-By name, a learner takes its sizes from the calibration states: a fixed step eta_W = 1 / max |x|^2, which is stable, for
-steps are so below eta |x|^2 = 2, and eta_theta = k S2^2 / R^2 eta_W, as the normalised step has it. Readouts with
-thresholds see each neuron in units of its own standard deviation, so that one step, or one threshold, means the same to
-all; readouts without see V itself, in one unit for all.
+By name, a learner takes its sizes from the calibration states: a fixed step eta_W = 1 / max |x|^2, or with batches
+1 / mean |x|^2, which is stable, for steps are so below eta |x|^2 = 2; and eta_theta = k S2^2 / R^2 eta_W, as the
+normalised step has it. Readouts with thresholds see each neuron in units of its own standard deviation, so that one
+step, or one threshold, means the same to all; readouts without see V itself, in one unit for all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BY_NAME: dict[str, Learner | ClosedForm] = {
     "composed": Composed(),
     "metropolis": Metropolis(),
     "gradient_thresholds": GradientThresholds(),
-    "gradient_weights": GradientWeights(batch=1),
+    "gradient_weights": GradientWeights(),
 }
 HALVINGS = 20  # of a fixed step that proves too large, before giving up
 CACHE = 2**24  # bytes of states that are kept between passes
@@ -153,7 +153,7 @@ def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
         theta = np.percentile(U, theta.q, axis=0).astype(np.float32)
     x = np.maximum(U - np.float32(theta), 0) if learner.thresholds else U
     norm2 = (x.astype(np.float64) ** 2).sum(axis=1)
-    eta = 1.0 / max(float(norm2.max()), float(np.finfo(np.float32).tiny))
+    eta = 1.0 / max(float(norm2.max() if learner.batch == 1 else norm2.mean()), float(np.finfo(np.float32).tiny))
     kappa = learner.k * float(norm2.mean()) ** 2 / learner.rule.target**2
     return replace(learner, eta_w=eta, eta_theta=eta * kappa)
 

@@ -1,8 +1,8 @@
 """From what a user hands in to states: scaling chosen from the data, then a reservoir; or features as they are.
 
 Channels are shifted by their means and divided by their standard deviation in double precision, so that the unit of
-the data changes nothing; a constant channel beside them lets neurons differ in what they respond to. The leak follows the
-length of the series: a = 3 / T, so that the last state remembers the whole series, its end best.
+the data changes nothing; a constant channel beside them lets neurons differ in what they respond to. The leak follows
+the length of the series: a = 3 / T, so that the last state remembers the whole series, its end best.
 """
 
 from __future__ import annotations
@@ -99,17 +99,19 @@ def leak_for(series: Series, n_steps: int) -> float:
 
 
 class RowEncoder(NamedTuple):
-    """Features of any origin, standardised; few of them with both signs, so that relu loses neither half."""
+    """Features of any origin, standardised."""
 
     scaling: Scaling
-    both: bool
+    both: bool  # with both signs, so that relu loses neither half
+    constant: bool  # with a 1 beside them, for readouts that have no other way to a constant output
 
     @property
     def width(self) -> int:
         """Number of features that are read."""
-        return len(self.scaling.shift) * (2 if self.both else 1)
+        return len(self.scaling.shift) * (2 if self.both else 1) + self.constant
 
     def states(self, rows: Series, threads: int) -> NDArray[np.float32]:
         """Return the features as a readout takes them."""
         z = self.scaling.apply(rows.values)
-        return np.concatenate([z, -z], axis=1) if self.both else z
+        parts = [z, -z] if self.both else [z]
+        return np.concatenate([*parts, np.ones((len(z), int(self.constant)), np.float32)], axis=1)

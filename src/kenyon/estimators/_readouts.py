@@ -9,9 +9,11 @@ from sklearn.utils.validation import validate_data
 
 from kenyon.estimators._base import LearningEstimator
 from kenyon.estimators._classifier import ClassPart
+from kenyon.estimators._course import pick
 from kenyon.estimators._encoding import FEW, RowEncoder, Scaling, inverse, moments
 from kenyon.estimators._regressor import NumberPart
 from kenyon.estimators._series import Series
+from kenyon.learning.learners import Learner
 
 
 class RowPart(LearningEstimator):
@@ -34,7 +36,8 @@ class RowPart(LearningEstimator):
             raise ValueError(
                 f"X does not vary: every feature is constant (n_samples={len(series)}), nothing can be learned"
             )
-        return RowEncoder(Scaling(mean, factor), bool(both))
+        learner = pick(self.learner, self._rule)
+        return RowEncoder(Scaling(mean, factor), bool(both), isinstance(learner, Learner) and not learner.thresholds)
 
 
 class ThresholdReadout(ClassPart, RowPart):
