@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: test bench example-rl docs format clean
+.PHONY: test bench bench-data examples example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
 
@@ -14,11 +14,19 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/environments.py
 
+bench-data: .venv/.bench
+	$(BIN)/python benchmarks/your_data.py
+
+examples: .venv/.bench
+	for one in digits_by_row japanese_vowels blood_pressure reservoirpy_states; do \
+		$(BIN)/python examples/$$one.py || exit 1; done
+
 example-rl: .venv/.examples
 	$(BIN)/python examples/reinforcement.py
 
 docs: .venv/.docs
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/pictures_your_data.py
 	$(BIN)/mkdocs build --strict
 
 format: .venv/.test

@@ -147,7 +147,7 @@ class CodeDisplay(_Display):
             shown.T, aspect="auto", cmap="magma_r", vmin=0, vmax=top, interpolation="nearest", origin="lower"
         )
         ax.figure.colorbar(image, ax=ax, label="x", extend="max")
-        ax.set(xlabel="series", ylabel="neurons, sorted by where they are most active")
+        ax.set(xlabel="series", ylabel="neurons, by where most active")
         ax.set_title(f"{(self.code > 0).mean():.0%} of neurons active", loc="left", fontsize="medium")
         if self.labels is not None:
             self._mark_classes(ax, self.labels)

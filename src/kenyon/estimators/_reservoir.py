@@ -76,7 +76,8 @@ class ReservoirClassifier(ClassPart, SeriesPart):
     leak_rate
         Share of a neuron's state that is replaced at every step; by default 3 over the median length of the series.
     spectral_radius
-        Of the recurrent weights.
+        Of the recurrent weights. As half of the neurons are silent at a time, and as the leak follows the length of the
+        series, states stay bounded above 1, too.
     input_scaling
         Divide each "channel" by its own standard deviation, or all by the "overall" one. "auto" is the latter, unless
         deviations differ more than a thousandfold. Channels in different units want "channel".
@@ -129,7 +130,7 @@ class ReservoirClassifier(ClassPart, SeriesPart):
         *,
         n_neurons: int = 1000,
         leak_rate: float | None = None,
-        spectral_radius: float = 0.9,
+        spectral_radius: float = 1.5,
         input_scaling: str = "auto",
         n_steps: int = 10,
         epochs: int = 40,
@@ -185,7 +186,7 @@ class ReservoirRegressor(NumberPart, SeriesPart):
         *,
         n_neurons: int = 1000,
         leak_rate: float | None = None,
-        spectral_radius: float = 0.9,
+        spectral_radius: float = 1.5,
         input_scaling: str = "auto",
         n_steps: int = 10,
         epochs: int = 40,
@@ -240,7 +241,7 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sa
         percentile: float = 50.0,
         n_neurons: int = 1000,
         leak_rate: float | None = None,
-        spectral_radius: float = 0.9,
+        spectral_radius: float = 1.5,
         input_scaling: str = "auto",
         n_steps: int = 10,
         n_jobs: int | None = None,
