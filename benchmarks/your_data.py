@@ -135,7 +135,7 @@ def their_states(split: Split, seed: int, settings: dict, scale: str) -> dict[st
             if reservoir.initialized:
                 reservoir.reset()
             run = reservoir.run((one - shift) / np.where(size == 0, 1.0, size))
-            last.append(run[-1])
+            last.append(run[-1].copy())  # a view would keep the whole run
             mean.append(run.mean(axis=0))
         n = len(split.X)
         MADE[key] = {name: (np.array(rows[:n]), np.array(rows[n:])) for name, rows in (("last", last), ("mean", mean))}
