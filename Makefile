@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce test bench example-rl docs format clean
+.PHONY: reproduce test bench bench-data examples example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
 
@@ -19,11 +19,19 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/environments.py
 	$(BIN)/python benchmarks/experiments.py
 
+bench-data: .venv/.bench
+	$(BIN)/python benchmarks/your_data.py
+
+examples: .venv/.bench
+	for one in digits_by_row japanese_vowels blood_pressure reservoirpy_states; do \
+		$(BIN)/python examples/$$one.py || exit 1; done
+
 example-rl: .venv/.examples
 	$(BIN)/python examples/reinforcement.py
 
 docs: .venv/.docs
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/pictures_your_data.py
 	$(BIN)/mkdocs build --strict
 
 format: .venv/.test

@@ -8,6 +8,16 @@ from kenyon.reservoir import Batch, Reservoir
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
 if TYPE_CHECKING:
+    from kenyon.estimators import (
+        CodeDisplay,
+        LearningCurveDisplay,
+        ReservoirClassifier,
+        ReservoirRegressor,
+        ReservoirTransformer,
+        ThresholdReadout,
+        ThresholdRegressor,
+        ThresholdsDisplay,
+    )
     from kenyon.experiment.executor import run_experiment
     from kenyon.experiment.results import open_results
     from kenyon.experiment.sweep import load_experiment
@@ -25,15 +35,26 @@ if TYPE_CHECKING:
     )
     from kenyon.learning.prelearning import Prelearned, prelearn
     from kenyon.learning.protocol import Diverged, Source
-    from kenyon.learning.rules import QLearning, Schedule, Supervised
+    from kenyon.learning.rules import QLearning, Regression, Schedule, Supervised
     from kenyon.learning.training import train
     from kenyon.metrics import episodes_to_reach, specificity
     from kenyon.readout import Readout
+    from kenyon.saving import load
 
 __version__ = "0.1.0"
 
 # Loaded when first asked for, so that a start pays only for what it uses.
 _LATER = {
+    "kenyon.estimators": (
+        "CodeDisplay",
+        "LearningCurveDisplay",
+        "ReservoirClassifier",
+        "ReservoirRegressor",
+        "ReservoirTransformer",
+        "ThresholdReadout",
+        "ThresholdRegressor",
+        "ThresholdsDisplay",
+    ),
     "kenyon.experiment.executor": ("run_experiment",),
     "kenyon.experiment.results": ("open_results",),
     "kenyon.experiment.sweep": ("load_experiment",),
@@ -51,20 +72,23 @@ _LATER = {
     "kenyon.learning.in_turn": ("train_in_turn",),
     "kenyon.learning.prelearning": ("Prelearned", "prelearn"),
     "kenyon.learning.protocol": ("Diverged", "Source"),
-    "kenyon.learning.rules": ("QLearning", "Schedule", "Supervised"),
+    "kenyon.learning.rules": ("QLearning", "Regression", "Schedule", "Supervised"),
     "kenyon.learning.training": ("train",),
     "kenyon.metrics": ("episodes_to_reach", "specificity"),
     "kenyon.readout": ("Readout",),
+    "kenyon.saving": ("load",),
 }
 _HOME = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
     "Batch",
+    "CodeDisplay",
     "Composed",
     "Diverged",
     "GradientThresholds",
     "GradientWeights",
     "Learner",
+    "LearningCurveDisplay",
     "Metropolis",
     "Normalised",
     "Odours",
@@ -73,7 +97,11 @@ __all__ = [
     "QLearning",
     "Readout",
     "RecursiveLeastSquares",
+    "Regression",
     "Reservoir",
+    "ReservoirClassifier",
+    "ReservoirRegressor",
+    "ReservoirTransformer",
     "Ridge",
     "Schedule",
     "SequenceTask",
@@ -81,7 +109,11 @@ __all__ = [
     "StaticTask",
     "Supervised",
     "Task",
+    "ThresholdReadout",
+    "ThresholdRegressor",
+    "ThresholdsDisplay",
     "episodes_to_reach",
+    "load",
     "load_experiment",
     "load_odours",
     "open_results",

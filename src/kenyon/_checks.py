@@ -73,6 +73,14 @@ def labels(value: ArrayLike, n: int, n_classes: int) -> NDArray[np.intp]:
     return array.astype(np.intp, copy=False)
 
 
+def targets(value: ArrayLike, n: int, n_outputs: int) -> NDArray[np.float32]:
+    """Return `value` as finite targets (n, n_outputs) in single precision."""
+    array = numbers("targets", value, f"({n}, {n_outputs})", 2)
+    if array.shape != (n, n_outputs):
+        raise ValueError(f"targets must have shape ({n}, {n_outputs}), not {array.shape}")
+    return single("targets", array)
+
+
 def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32]:
     """Return `value` as hidden states (n, n_neurons) in single precision; whether they are finite is not looked at."""
     width = "n_neurons" if n_neurons is None else n_neurons

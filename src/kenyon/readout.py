@@ -1,5 +1,6 @@
 """What reads a reservoir: x = relu(V - theta), y = W x, and a choice drawn from softmax(y)."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ class Readout(NamedTuple):
     shift: NDArray[np.float32] | None = None
     scale: NDArray[np.float32] | None = None
     temperature: float = 1.0  # of its choices
+    bias: NDArray[np.float64] | None = None  # (n_classes,): added to y, where there is one
 
     def features(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return x, shape (n, n_neurons)."""
@@ -27,7 +29,14 @@ class Readout(NamedTuple):
 
     def outputs(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return y, shape (n, n_classes)."""
-        return np.asarray(self.features(V) @ self.W.T)
+        y = np.asarray(self.features(V) @ self.W.T)
+        return y if self.bias is None else (y + self.bias).astype(y.dtype)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this readout to a file, without pickle; `kenyon.load` reads it."""
+        from kenyon.saving import save
+
+        save(path, self)
 
 
 def standardise(

@@ -4,8 +4,8 @@
     dW_ji    =  step_W     e_j x_i
     dtheta_i = -step_theta H(x_i) sum_j e_j W_ji
 
-where e_j = y_true_j - y_j for every class j (supervised), or e_a = R - y_a for the action a that was taken and
-nothing for the others (Q-learning; see `rules`). With fixed steps, step_W = eta_W and step_theta = eta_theta. With
+where e_j = y_true_j - y_j for every class or target j (supervised), or e_a = R - y_a for the action taken,
+and nothing for the others (Q-learning; see `rules`). With fixed steps, step_W = eta_W and step_theta = eta_theta. With
 the normalised step
 
     step_W = mu / ( |x|^2 + kappa sum_{i: x_i > 0} sum_j W_ji^2 ),    step_theta = kappa step_W
@@ -56,6 +56,7 @@ class Step(NamedTuple):
     rate_theta: np.float32  # eta_theta, or kappa
     batch: int
     by_reward: bool  # Q-learning, not supervised
+    regression: bool  # real numbers are wanted, not classes
     target: np.float32  # y_true of the right class, or the reward for choosing it; 0 for the others
     alpha: float  # of the running average
 
@@ -245,6 +246,16 @@ def _supervised(step, y, label, e):
 
 
 @njit
+def _real(wanted, row, y, e):
+    """Fill the errors of all rows where real numbers are wanted; return the cost."""
+    cost = np.float32(0)
+    for j in range(len(y)):
+        e[j] = wanted[row, j] - y[j]
+        cost += e[j] * e[j]
+    return cost
+
+
+@njit
 def _by_reward(step, y, action, label, e):
     """Fill the error of the action taken, the only one whose reward is known; return the cost."""
     reward = step.target if action == label else np.float32(0)
@@ -253,9 +264,10 @@ def _by_reward(step, y, action, label, e):
 
 
 @njit(nogil=True, cache=True)
-def learn(step, nets, V, labels, uniforms, temperatures, filled, out, place):
+def learn(step, nets, V, labels, wanted, uniforms, temperatures, filled, out, place):
     """Let all networks learn from episodes, `filled` of whose running batch they have seen already.
 
+    A label is the right class; in regression, the episode's row of `wanted`, shape (n_rows, n_outputs).
     `uniforms`, shape (n_episodes, n_choosing), draws the choices of the first `n_choosing` networks. To learn by reward
     all must choose. What happens is written to `out` from column `place` on.
     """
@@ -276,6 +288,8 @@ def learn(step, nets, V, labels, uniforms, temperatures, filled, out, place):
                 if step.by_reward:
                     first, last = max(action, 0), max(action, 0) + 1
                     cost = _by_reward(step, y, first, labels[n], e)
+                elif step.regression:
+                    cost = _real(wanted, labels[n], y, e)
                 else:
                     cost = _supervised(step, y, labels[n], e)
                 k = place + n

@@ -22,9 +22,11 @@ from kenyon import _checks
 from kenyon.learning import metropolis
 from kenyon.learning.gradient import Networks, Outcome, Step, learn, networks, outcome
 from kenyon.learning.protocol import Diverged, Info, Proposal, Source
-from kenyon.learning.rules import QLearning, Supervised
+from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.readout import Readout, standardise
 
+ROWS = 2  # of outputs, at the least, that the kernel works on; those in excess stay at zero
+NOTHING = np.zeros((0, 0), np.float32)  # in the place of targets, where classes are told
 SILENCE = 1000  # episodes without a single active neuron after which none is expected to be active again
 CALIBRATION = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
 
@@ -44,6 +46,7 @@ class State(NamedTuple):
 
     nets: Networks  # the current network, and behind it the proposed one, if there is a search
     n_neurons: int
+    n_outputs: int
     theta_g: float
     proposed: float  # theta_g of the proposed network
     episode: int  # how many episodes were seen
@@ -65,7 +68,8 @@ class Learner:
     batch
         Episodes to a gradient step.
     rule
-        What is told: `Supervised()`, the right class, or `QLearning()`, the reward of the action taken.
+        What is told: `Supervised()`, the right class; `Regression()`, real numbers; or `QLearning()`, the reward of
+        the action taken.
     thresholds
         Read x = relu(V - theta); otherwise V itself.
     local
@@ -87,7 +91,7 @@ class Learner:
     eta_w: float = 0.0018
     eta_theta: float = 0.00018
     batch: int = 1
-    rule: Supervised | QLearning = Supervised()  # noqa: RUF009 (frozen, and so safe to share)
+    rule: Supervised | Regression | QLearning = Supervised()  # noqa: RUF009 (frozen, and so safe to share)
     thresholds: bool = True
     local: bool = False
     search: str | None = None
@@ -104,8 +108,8 @@ class Learner:
         for name in ("eta_w", "eta_theta", "sigma", "beta", "k"):
             _checks.real(name, getattr(self, name), 0.0)
         _checks.real("mu", self.mu, 0.0, 2.0, open_low=True)
-        if not isinstance(self.rule, (Supervised, QLearning)):
-            raise ValueError(f"rule must be Supervised() or QLearning(), not {self.rule!r}")
+        if not isinstance(self.rule, (Supervised, Regression, QLearning)):
+            raise ValueError(f"rule must be Supervised(), Regression() or QLearning(), not {self.rule!r}")
         _checks.integer("batch", self.batch, 1)
         _checks.integer("period", self.period, 1)
         _checks.one_of("step", self.step, ("fixed", "normalised"))
@@ -127,7 +131,7 @@ class Learner:
         if self.start == "prelearned":
             raise ValueError('start="prelearned" needs a value: call `prelearn`, or let `train` do so')
         V = _checks.single("states", _checks.states(V))
-        n_classes = _checks.integer("n_classes", n_classes, 2)
+        n_classes = _checks.integer("n_classes", n_classes, 1 if isinstance(self.rule, Regression) else 2)
         n_neurons = V.shape[1]
         theta, theta_g = np.zeros(n_neurons, np.float32), 0.0
         if isinstance(self.start, Percentile):
@@ -135,14 +139,19 @@ class Learner:
         elif not isinstance(self.start, str):
             theta_g = float(self.start)
             theta = np.full(n_neurons, theta_g, np.float32)
-        nets = networks(2 if self.search else 1, n_classes, theta)
-        state = State(nets, n_neurons, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source)
+        nets = networks(2 if self.search else 1, max(ROWS, n_classes), theta)
+        state = State(
+            nets, n_neurons, n_classes, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source
+        )
         return self._propose(state, 0, source.normals("proposal", 0, 1)[0]) if self.search else state
 
-    def update(self, state: State, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[State, Info]:
-        """Learn from episodes in order; return the new state and what happened. `state` is left as it was."""
+    def update(self, state: State, V: NDArray[np.float32], labels: NDArray[np.generic]) -> tuple[State, Info]:
+        """Learn from episodes in order; return the new state and what happened. `state` is left as it was.
+
+        `labels` are classes; under `Regression`, targets of shape (n, n_outputs).
+        """
         V = _checks.states(V, state.n_neurons)
-        labels = _checks.labels(labels, len(V), state.nets.W.shape[1])
+        labels, wanted = self._told(state, labels, len(V))
         V = standardise(V, state.shift, state.scale)
         state = state._replace(nets=state.nets.copy())
         uniforms = np.ascontiguousarray(state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing])
@@ -154,7 +163,7 @@ class Learner:
         first = 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
-            told = V[first:last], labels[first:last], uniforms[first:last], temperatures[first:last]
+            told = V[first:last], labels[first:last], wanted, uniforms[first:last], temperatures[first:last]
             learn(self._step(state), state.nets, *told, state.episode % self.batch, out, first)
             state = state._replace(episode=state.episode + last - first)
             self._check(state, V, out.part(first, last))
@@ -163,18 +172,31 @@ class Learner:
                 proposals.append(proposal)
             first = last
         state = self._check_silence(state, out.norm2[0])
-        return state, Info(out.cost[0], out.correct[0].astype(np.float32), proposals)
+        correct = out.correct[0].astype(np.float32) if self._n_choosing else np.full(len(V), np.nan, np.float32)
+        return state, Info(out.cost[0], correct, proposals)
 
     def readout(self, state: State) -> Readout:
         """Return what was learned so far: the current network, not the proposed one."""
-        W, theta = state.nets.W[0, :, : state.n_neurons].copy(), state.nets.theta[0, : state.n_neurons].copy()
+        W = state.nets.W[0, : state.n_outputs, : state.n_neurons].copy()
+        theta = state.nets.theta[0, : state.n_neurons].copy()
         temperature = float(self.rule.temperatures(state.episode, 1)[0])
         return Readout(W, theta, self.thresholds, state.shift, state.scale, temperature)
 
     @property
     def _n_choosing(self) -> int:
-        """How many of the networks choose: the current one, and by reward the proposed one too."""
+        """How many of the networks choose: the current one, and by reward the proposed one too; none in regression."""
+        if isinstance(self.rule, Regression):
+            return 0
         return 2 if self.search and isinstance(self.rule, QLearning) else 1
+
+    def _told(self, state: State, labels: NDArray[np.generic], n: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return labels and real targets as the kernel takes them: one or the other is what a rule tells."""
+        n_rows = state.nets.W.shape[1]
+        if not isinstance(self.rule, Regression):
+            return _checks.labels(labels, n, n_rows), NOTHING
+        wanted = np.zeros((n, n_rows), np.float32)
+        wanted[:, : state.n_outputs] = _checks.targets(labels, n, state.n_outputs)
+        return np.arange(n), wanted
 
     def _step(self, state: State) -> Step:
         normalised = self.step == "normalised"
@@ -187,6 +209,7 @@ class Learner:
             np.float32(rate_theta),
             self.batch,
             isinstance(self.rule, QLearning),
+            isinstance(self.rule, Regression),
             np.float32(self.rule.target),
             1.0 / self.period,
         )

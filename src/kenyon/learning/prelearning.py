@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kenyon import _checks, _seeding
 from kenyon.learning import metropolis
 from kenyon.learning.gradient import Networks, learn, networks, outcome
-from kenyon.learning.learners import Learner
+from kenyon.learning.learners import NOTHING, Learner
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Supervised
 from kenyon.reservoir import Batch, Reservoir
@@ -111,7 +111,7 @@ class _Walks:
     def __init__(self, learner: Learner, V: NDArray[np.float32], n_classes: int, steps: int, source: Source) -> None:
         self.learner = replace(learner, start=0.0, search=learner.search or "global")
         self.source = source
-        self.starts = np.quantile(V.astype(np.float64), np.linspace(0.0, 0.95, STARTS))
+        self.starts = np.quantile(V.astype(np.float64), np.linspace(0.0, 0.95, STARTS)).astype(np.float64, copy=False)
         self.theta_g, self.proposed = self.starts.copy(), self.starts.copy()
         self.costs: list[NDArray[np.float64]] = []
         self.n_neurons = V.shape[1]
@@ -128,7 +128,7 @@ class _Walks:
         self.n_left -= n
         while first < n:
             last = min(n, first + stride - self.episode % stride)
-            told = batch.states[first:last], batch.labels[first:last], *self._choices(last - first)
+            told = batch.states[first:last], batch.labels[first:last], NOTHING, *self._choices(last - first)
             room, filled = outcome(len(self.nets.W), last - first), self.episode % self.learner.batch
             learn(self.learner._step(self.state), self.nets, *told, filled, room, 0)
             self.episode += last - first

@@ -1,6 +1,7 @@
-"""What a learner is told: the right class, or the reward of the action it took.
+"""What a learner is told: the right class, the right numbers, or the reward of the action it took.
 
 supervised    E = sum_j (y_true_j - y_j)^2,  y_true = target for the right class, 0 for the others
+regression    E = sum_j (y_true_j - y_j)^2,  y_true real numbers, one or more for each episode
 Q-learning    E = (R - Q_a)^2,  a drawn from softmax(Q / temperature),  R = reward if a is right, else 0
 """
 
@@ -61,6 +62,31 @@ class Supervised:
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
         """Return the temperature of each choice: 1."""
+        return np.ones(n)
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Real numbers are told: `update` takes targets, shape (n, n_outputs), in the place of labels.
+
+    Parameters
+    ----------
+    size
+        How large targets are: the root of their mean square, which sets the share of thresholds in a normalised step.
+    """
+
+    size: float = 10.0
+
+    def __post_init__(self) -> None:
+        _checks.real("size", self.size, 0.0, open_low=True)
+
+    @property
+    def target(self) -> float:
+        """The size of an output that is right."""
+        return self.size
+
+    def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
+        """Return ones: nothing is chosen."""
         return np.ones(n)
 
 

@@ -1,0 +1,16 @@
+"""scikit-learn estimators for a user's own data."""
+
+from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
+from kenyon.estimators._readouts import ThresholdReadout, ThresholdRegressor
+from kenyon.estimators._reservoir import ReservoirClassifier, ReservoirRegressor, ReservoirTransformer
+
+__all__ = [
+    "CodeDisplay",
+    "LearningCurveDisplay",
+    "ReservoirClassifier",
+    "ReservoirRegressor",
+    "ReservoirTransformer",
+    "ThresholdReadout",
+    "ThresholdRegressor",
+    "ThresholdsDisplay",
+]

@@ -1,0 +1,165 @@
+"""Pictures of what was learned, as scikit-learn's Display objects: data first, drawing when asked."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#595959"  # of Okabe and Ito's palette, which all readers can tell apart
+SHOWN_NEURONS, SHOWN_SERIES = 200, 200  # at most, in the picture of a code
+
+
+class _Display:
+    """A picture that is drawn on axes of its own, or on those given."""
+
+    ax_: Any
+    figure_: Any
+
+    def _axes(self, ax: Any) -> Any:
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+class LearningCurveDisplay(_Display):
+    """How good outputs were, pass by pass.
+
+    Parameters
+    ----------
+    epoch, training
+        Numbers of the passes, and the score while learning.
+    validation
+        The score on what was held out, or None.
+    score_name
+        "accuracy" or "R²".
+    """
+
+    def __init__(
+        self,
+        *,
+        epoch: NDArray[np.int_],
+        training: NDArray[np.float64],
+        validation: NDArray[np.float64] | None = None,
+        score_name: str = "accuracy",
+    ) -> None:
+        self.epoch, self.training, self.validation, self.score_name = epoch, training, validation, score_name
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the curve of a fitted estimator."""
+        check_is_fitted(estimator)
+        curve = estimator.learning_curve_
+        name = "accuracy" if hasattr(estimator, "classes_") else "R²"
+        display = cls(
+            epoch=curve["epoch"], training=curve["training"], validation=curve.get("validation"), score_name=name
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on these axes, or on new ones."""
+        ax = self._axes(ax)
+        ax.plot(self.epoch, self.training, color=BLUE, marker=".", label="while learning")
+        if self.validation is not None:
+            ax.plot(self.epoch, self.validation, color=ORANGE, marker=".", label="held out")
+            ax.legend(frameon=False)
+        low = min(0.0, float(np.nanmin(self.training))) if self.score_name == "accuracy" else None
+        ax.set(xlabel="pass", ylabel=self.score_name, ylim=(low, None if low is None else 1.02))
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
+
+
+class ThresholdsDisplay(_Display):
+    """How thresholds are spread over the neurons.
+
+    Parameters
+    ----------
+    theta
+        The thresholds, in units of the states.
+    coding_level
+        Share of active neurons, for the title.
+    """
+
+    def __init__(self, *, theta: NDArray[np.float64], coding_level: float) -> None:
+        self.theta, self.coding_level = theta, coding_level
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the thresholds of a fitted estimator."""
+        check_is_fitted(estimator)
+        if not estimator.readout_.thresholds:
+            raise ValueError(f"learner={estimator.learner!r} has no thresholds to draw; 'normalised' has")
+        return cls(theta=estimator.theta_, coding_level=estimator.coding_level_).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on these axes, or on new ones."""
+        ax = self._axes(ax)
+        ax.hist(self.theta, bins=40, color=BLUE)
+        ax.axvline(self.theta.mean(), color=ORANGE)
+        ax.annotate(
+            f" mean {self.theta.mean():.3g}",
+            (self.theta.mean(), 0.97),
+            xycoords=("data", "axes fraction"),
+            color=ORANGE,
+        )
+        ax.set(xlabel="threshold θ, in units of the states", ylabel="neurons")
+        ax.set_title(f"{self.coding_level:.0%} of neurons active", loc="left", fontsize="medium")
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
+
+
+class CodeDisplay(_Display):
+    """Which neurons are active for which series.
+
+    Parameters
+    ----------
+    code
+        x, shape (n_series, n_neurons).
+    labels
+        A label for each series, by which they are sorted; or None.
+    """
+
+    def __init__(self, *, code: NDArray[np.float32], labels: NDArray[Any] | None = None) -> None:
+        self.code, self.labels = code, labels
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, *, ax: Any = None) -> Self:
+        """Draw the code of some series: at most 200 of them, evenly taken, and as many neurons."""
+        code = estimator.code(X)
+        labels = None if y is None else np.asarray(y)
+        order = np.arange(len(code)) if labels is None else np.argsort(labels, kind="stable")
+        order = order[:: -(-len(order) // SHOWN_SERIES)]
+        return cls(code=code[order], labels=None if labels is None else labels[order]).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on these axes, or on new ones; neurons are sorted by the series for which they are most active."""
+        ax = self._axes(ax)
+        shown = self.code[:, :: -(-self.code.shape[1] // SHOWN_NEURONS)]
+        shown = shown[:, np.argsort(shown.argmax(axis=0), kind="stable")]
+        top = max(float(np.quantile(shown, 0.99)), float(np.finfo(np.float32).tiny))
+        image = ax.imshow(
+            shown.T, aspect="auto", cmap="magma_r", vmin=0, vmax=top, interpolation="nearest", origin="lower"
+        )
+        ax.figure.colorbar(image, ax=ax, label="x", extend="max")
+        ax.set(xlabel="series", ylabel="neurons, by where most active")
+        ax.set_title(f"{(self.code > 0).mean():.0%} of neurons active", loc="left", fontsize="medium")
+        if self.labels is not None:
+            self._mark_classes(ax, self.labels)
+        return self
+
+    def _mark_classes(self, ax: Any, labels: NDArray[Any]) -> None:
+        """Name classes below the series, and draw lines between them."""
+        edges = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+        starts, ends = np.concatenate([[0], edges]), np.concatenate([edges, [len(labels)]])
+        for edge in edges:
+            ax.axvline(edge - 0.5, color=GREY, linewidth=0.5)
+        if len(starts) <= 20:
+            ax.set_xticks((starts + ends - 1) / 2, [str(labels[i]) for i in starts])
+            ax.tick_params(axis="x", length=0)
+            ax.set_xlabel("series, by class")

@@ -1,0 +1,117 @@
+"""From what a user hands in to states: scaling chosen from the data, then a reservoir; or features as they are.
+
+Channels are shifted by their means and divided by their standard deviation in double precision, so that the unit of
+the data changes nothing; a constant channel beside them lets neurons differ in what they respond to. The leak follows
+the length of the series: a = 3 / T, so that the last state remembers the whole series, its end best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon.estimators._series import Series
+from kenyon.reservoir import Reservoir
+
+MEMORY = 3.0  # a T: the length of a series in time constants of the neurons
+CONSTANT = 1e-12  # a spread below this share of the mean is rounding
+APART = 1000.0  # the ratio of two spreads above which channels are taken to have different units
+FEW = 100  # features, fewer than which are read with both signs
+
+
+class Scaling(NamedTuple):
+    """How channels are brought to one size: (s - shift) factor."""
+
+    shift: NDArray[np.float64]
+    factor: NDArray[np.float64]
+
+    def apply(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """Scale in double precision, then round to single."""
+        return np.asarray((values.astype(np.float64) - self.shift) * self.factor).astype(np.float32)
+
+
+def moments(parts: Callable[[], Iterator[NDArray[np.float64]]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and standard deviation of each column, in two passes over the parts."""
+    n, total = 0, 0.0
+    for part in parts():
+        n, total = n + len(part), total + part.sum(axis=0)
+    mean = np.asarray(total / n)
+    square = sum(((part - mean) ** 2).sum(axis=0) for part in parts())
+    return mean, np.sqrt(np.asarray(square) / n)
+
+
+def inverse(sd: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / sd, and 0 where a column is constant."""
+    varies = sd > CONSTANT * np.abs(mean)
+    return np.divide(1.0, sd, out=np.zeros_like(sd), where=varies)
+
+
+def choose_scaling(series: Series, kind: str) -> Scaling:
+    """Return the scaling of these series: each "channel" by its own spread, or all by the "overall" one.
+
+    "auto" takes the overall one unless spreads are so far apart that their units must differ.
+    """
+    mean, sd = moments(series.steps)
+    factor = inverse(sd, mean)
+    if not factor.any():
+        raise ValueError(
+            f"X does not vary: every feature is constant (n_samples={len(series)}), nothing can be learned"
+        )
+    varying = sd[factor > 0]
+    if kind == "overall" or (kind == "auto" and varying.max() <= APART * varying.min()):
+        factor = np.where(factor > 0, 1.0 / np.sqrt((sd**2).mean()), 0.0)
+    return Scaling(mean, factor)
+
+
+class SeriesEncoder(NamedTuple):
+    """Series to states: scaling, a constant channel, a reservoir."""
+
+    scaling: Scaling
+    reservoir: Reservoir
+    n_steps: int  # for which a static row is shown
+
+    @property
+    def width(self) -> int:
+        """Number of states."""
+        return self.reservoir.n_neurons
+
+    def states(self, series: Series, threads: int) -> NDArray[np.float32]:
+        """Return the state V of each series at its end, shape (n, n_neurons)."""
+        if isinstance(series.values, list):
+            return self.reservoir.run([self._inputs(one) for one in series.values], threads=threads)
+        inputs = self._inputs(series.values)
+        if series.static:
+            inputs = np.broadcast_to(inputs[:, None], (len(inputs), self.n_steps, inputs.shape[-1]))
+        return self.reservoir.run(inputs, threads=threads)
+
+    def _inputs(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        scaled = self.scaling.apply(values)
+        return np.concatenate([scaled, np.ones((*scaled.shape[:-1], 1), np.float32)], axis=-1)
+
+
+def leak_for(series: Series, n_steps: int) -> float:
+    """Return the leak rate that lets a neuron remember series of this length."""
+    length = n_steps if series.static else float(np.median(series.lengths))
+    return min(1.0, MEMORY / length)
+
+
+class RowEncoder(NamedTuple):
+    """Features of any origin, standardised."""
+
+    scaling: Scaling
+    both: bool  # with both signs, so that relu loses neither half
+    constant: bool  # with a 1 beside them, for readouts that have no other way to a constant output
+
+    @property
+    def width(self) -> int:
+        """Number of features that are read."""
+        return len(self.scaling.shift) * (2 if self.both else 1) + self.constant
+
+    def states(self, rows: Series, threads: int) -> NDArray[np.float32]:
+        """Return the features as a readout takes them."""
+        z = self.scaling.apply(rows.values)
+        parts = [z, -z] if self.both else [z]
+        return np.concatenate([*parts, np.ones((len(z), int(self.constant)), np.float32)], axis=1)

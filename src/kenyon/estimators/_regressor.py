@@ -1,0 +1,109 @@
+"""The part of an estimator that is told real numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.model_selection import ShuffleSplit
+from sklearn.utils import check_array, check_consistent_length
+
+from kenyon.estimators._base import TARGET, LearningEstimator
+from kenyon.estimators._course import Told
+from kenyon.estimators._encoding import inverse
+from kenyon.estimators._series import Series
+from kenyon.learning.rules import Regression
+
+
+class NumberPart(RegressorMixin, LearningEstimator):
+    """Learns one real number, or several, per series. Targets are scaled to mean 0 and one size, and back."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @property
+    def _rule(self) -> Regression:
+        return Regression(TARGET)
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from series and their targets.
+
+        Parameters
+        ----------
+        X
+            Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
+        y
+            A number for each, shape (n,), or several, shape (n, n_outputs).
+        """
+        warm = self.warm_start and hasattr(self, "_course")
+        series, targets = self._read(X, y, reset=not warm)
+        if not warm:
+            self._choose_target_scale(targets)
+        self._learn(series, self._told(targets), None, targets.shape[1])
+        return self
+
+    def partial_fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn once from some series, in their order, and go on from there at the next call.
+
+        The first batch decides the scaling of input and targets, thresholds and step sizes, and should be like those
+        to come.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        """
+        first = not hasattr(self, "_course")
+        series, targets = self._read(X, y, reset=first)
+        if first:
+            self._choose_target_scale(targets)
+        self._partial(series, self._told(targets), None, targets.shape[1])
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the numbers expected of each series, in the shape of y as it was fitted."""
+        y = self._outputs(X) / TARGET * self.target_scale_ + self.target_shift_
+        return y[:, 0] if self._flat else y
+
+    def _read(self, X: Any, y: Any, *, reset: bool) -> tuple[Series, NDArray[np.float64]]:
+        self._check_parameters()
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        if targets.ndim not in (1, 2):
+            raise ValueError(f"y must have shape (n,) or (n, n_outputs), not {targets.shape}")
+        series = self._series(X, reset=reset)
+        check_consistent_length(series, targets)
+        if not reset and targets.size // len(targets) != len(self.target_shift_):
+            raise ValueError(f"y has shape {targets.shape}, but {len(self.target_shift_)} outputs are being learned")
+        if reset:
+            self._flat = targets.ndim == 1
+        return series, targets.reshape(len(targets), -1)
+
+    def _choose_target_scale(self, targets: NDArray[np.float64]) -> None:
+        mean, sd = targets.mean(axis=0), targets.std(axis=0)
+        varies = inverse(sd, mean) > 0
+        self.target_shift_ = mean
+        self.target_scale_ = np.where(varies, sd, np.where(mean == 0, 1.0, np.abs(mean)))
+
+    def _told(self, targets: NDArray[np.float64]) -> NDArray[np.float32]:
+        return np.asarray((targets - self.target_shift_) / self.target_scale_ * TARGET).astype(np.float32)
+
+    def _held_out(self, told: Told) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        n = len(told)
+        size = max(1, round(self.validation_fraction * n))
+        if size >= n:
+            raise ValueError(f"early_stopping holds out a part of the series; {n} are too few")
+        seen, held = next(ShuffleSplit(1, test_size=size, random_state=self._seed).split(np.zeros(n)))
+        return np.sort(seen), np.sort(held)
+
+    def _score(self, y: NDArray[np.float64], told: Told) -> float:
+        """Return the coefficient of determination."""
+        wanted = told.astype(np.float64)
+        total = float(((wanted - wanted.mean(axis=0)) ** 2).sum())
+        return 1.0 - float(((wanted - y) ** 2).sum()) / max(total, np.finfo(float).tiny)

@@ -1,0 +1,131 @@
+"""What a user hands in: static rows, series of one length, or series of different lengths; checked, and cut up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+CHUNK = 512  # series that are worked on at a time
+SHAPES = "(n, features), (n, T, features) or a list of (T_k, features)"
+
+
+class Series(NamedTuple):
+    """Checked input. Series of different lengths are a list; rows that do not change in time have two dimensions."""
+
+    values: Any  # an array (n, channels) or (n, T, channels), or a list of arrays (T_k, channels)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def static(self) -> bool:
+        """Tell whether these are rows without a course in time."""
+        return not isinstance(self.values, list) and self.values.ndim == 2
+
+    @property
+    def lengths(self) -> NDArray[np.intp]:
+        """The number of steps of each; 1 for rows."""
+        if isinstance(self.values, list):
+            return np.array([len(one) for one in self.values], np.intp)
+        return np.full(len(self), 1 if self.static else self.values.shape[1], np.intp)
+
+    def take(self, chosen: NDArray[np.intp] | slice) -> Series:
+        """Return some of the series."""
+        if isinstance(self.values, list):
+            return Series(self.values[chosen] if isinstance(chosen, slice) else [self.values[i] for i in chosen])
+        return Series(self.values[chosen])
+
+    def steps(self) -> Iterator[NDArray[np.float64]]:
+        """Yield all steps of all series in double precision, a chunk of series at a time; shape (n, channels)."""
+        for chunk in chunks(len(self)):
+            part = self.take(chunk).values
+            flat = np.concatenate(part) if isinstance(part, list) else part.reshape(-1, part.shape[-1])
+            yield flat.astype(np.float64)
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Cut n into slices."""
+    return (slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK))
+
+
+def check_series(estimator: Any, X: Any, *, reset: bool) -> Series:
+    """Return X as `Series`, and set or compare the estimator's number of features."""
+    if _is_list_of_series(X):
+        values: Any = [_check_one(i, one) for i, one in enumerate(X)]
+        n_channels = values[0].shape[1]
+        for i, one in enumerate(values):
+            if one.shape[1] != n_channels:
+                raise ValueError(f"X[{i}] has {one.shape[1]} features, but X[0] has {n_channels}")
+    elif getattr(X, "ndim", None) == 3:
+        values = _check_array(np.asarray(X))
+        n_channels = values.shape[2]
+    else:
+        return Series(validate_data(estimator, X, reset=reset, dtype=(np.float64, np.float32)))
+    _check_width(estimator, n_channels, reset)
+    return Series(values)
+
+
+def _is_list_of_series(X: Any) -> bool:
+    """Tell lists and object arrays of series from tables; say what is wrong with series of one dimension."""
+    if isinstance(X, np.ndarray) and (X.dtype != object or X.ndim != 1):
+        return False
+    if not isinstance(X, (list, tuple, np.ndarray)) or len(X) == 0:
+        return False
+    depths = {np.ndim(one) for one in X}
+    if depths == {1} and len({len(one) for one in X}) > 1:
+        raise ValueError(
+            "X is a list of series without features; a series must have shape (T, features): use x[:, None]"
+        )
+    return 2 in depths
+
+
+def _check_one(i: int, values: Any) -> NDArray[Any]:
+    one = np.asarray(values)
+    if one.ndim != 2:
+        raise ValueError(f"X[{i}] must have shape (T, features), not {one.shape}")
+    if len(one) == 0:
+        raise ValueError(f"X[{i}] is a series of length 0; each must have at least one step")
+    return _finite(f"X[{i}]", _real(f"X[{i}]", one))
+
+
+def _check_array(X: NDArray[Any]) -> NDArray[Any]:
+    if 0 in X.shape:
+        what = ("no series", "series of length 0", "no features")[X.shape.index(0)]
+        raise ValueError(f"X of shape {X.shape} holds {what}; expected {SHAPES}")
+    return _finite("X", _real("X", X))
+
+
+def _real(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind not in "fiubO":
+        raise ValueError(f"{name} must hold real numbers, not {values.dtype}")
+    try:
+        return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold real numbers, all series of one shape or a list of them") from None
+
+
+def _finite(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Refuse missing and infinite values, and name the first."""
+    if np.isfinite(values).all():
+        return values
+    place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+    where = "".join(
+        f", {word} {i}" for word, i in zip(("series", "step", "feature")[-len(place) :], place, strict=True)
+    )
+    found = "a missing value (NaN)" if np.isnan(values[place]) else "an infinite value"
+    raise ValueError(f"{name} has {found}: {where[2:]}; fill it in or leave the series out")
+
+
+def _check_width(estimator: Any, n_channels: int, reset: bool) -> None:
+    if reset:
+        estimator.n_features_in_ = n_channels
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    elif n_channels != estimator.n_features_in_:
+        name = type(estimator).__name__
+        expected = estimator.n_features_in_
+        raise ValueError(f"X has {n_channels} features, but {name} is expecting {expected} features as input")

@@ -1,0 +1,185 @@
+"""Models in files: safetensors for arrays, JSON in the header for all else, and never pickle.
+
+A value is walked: arrays become tensors, and what holds them is described by plain JSON with the name of its kind.
+Reading knows a fixed table of kinds, so that a file can only ever describe models, not run anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+FORMAT = 1  # of the files; a file of a higher number was written by a newer version
+KEY = "kenyon"
+HOME = {
+    "kenyon.estimators": (
+        "ReservoirClassifier",
+        "ReservoirRegressor",
+        "ReservoirTransformer",
+        "ThresholdReadout",
+        "ThresholdRegressor",
+    ),
+    "kenyon.estimators._closed_form": ("ClosedForm", "Sums"),
+    "kenyon.estimators._course": ("Course", "Units"),
+    "kenyon.estimators._encoding": ("RowEncoder", "Scaling", "SeriesEncoder"),
+    "kenyon._simulate": ("Network",),
+    "kenyon.learning.controls": ("Ridge",),
+    "kenyon.learning.gradient": ("Networks",),
+    "kenyon.learning.learners": (
+        "Composed",
+        "GradientThresholds",
+        "GradientWeights",
+        "Learner",
+        "Metropolis",
+        "Normalised",
+        "Percentile",
+        "State",
+    ),
+    "kenyon.learning.protocol": ("Source",),
+    "kenyon.learning.rules": ("QLearning", "Regression", "Schedule", "Supervised"),
+    "kenyon.readout": ("Readout",),
+    "kenyon.reservoir": ("Reservoir",),
+}
+KINDS = {name: module for module, names in HOME.items() for name in names}
+
+
+def save(path: str | os.PathLike[str], model: Any) -> None:
+    """Write a fitted estimator or a readout to a file.
+
+    Parameters
+    ----------
+    path
+        The file's name. It is written under another name first, so that an existing file is replaced whole or not.
+    model
+        An estimator or a `Readout`.
+    """
+    from safetensors.numpy import save as to_bytes
+
+    from kenyon import __version__
+
+    tensors: dict[str, NDArray[Any]] = {}
+    described = json.dumps({"format": FORMAT, "version": __version__, "model": _describe(model, tensors)})
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(to_bytes(tensors, {KEY: described}))
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the estimator or readout that `save` wrote to a file.
+
+    Parameters
+    ----------
+    path
+        The file's name. A file that is cut short, of another kind, or written by a newer version is refused.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            described = (file.metadata() or {}).get(KEY)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except SafetensorError as error:
+        raise ValueError(f"{os.fspath(path)} is not a whole file of Kenyon's: {error}") from None
+    try:
+        header = json.loads(described or "null")
+        number, version = header["format"], header["version"]
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(f"{os.fspath(path)} was not written by Kenyon, though it is a safetensors file") from None
+    if not isinstance(number, int) or number > FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)} was written by a newer version, Kenyon {version} (format {number}); "
+            f"this one reads formats up to {FORMAT}: update it"
+        )
+    try:
+        return _build(header["model"], tensors)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"{os.fspath(path)} is damaged: {type(error).__name__} {error}") from None
+
+
+def _describe(value: Any, tensors: dict[str, NDArray[Any]]) -> Any:
+    """Return plain JSON for a value, and put its arrays into `tensors`."""
+    if isinstance(value, (np.bool_, np.integer, np.floating)):
+        return {"scalar": value.dtype.str, "of": value.item()}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.ndarray):
+        return _describe_array(value, tensors)
+    if sparse.issparse(value):
+        parts = {name: _describe(getattr(value, name), tensors) for name in ("data", "indices", "indptr")}
+        return {"sparse": parts, "shape": list(value.shape)}
+    if isinstance(value, dict):
+        return {"dict": [[_describe(k, tensors), _describe(v, tensors)] for k, v in value.items()]}
+    if isinstance(value, np.random.RandomState):
+        return None  # what it decided is in the fitted model
+    kind = type(value).__name__
+    if kind in KINDS:
+        return {"kind": kind, "of": {name: _describe(one, tensors) for name, one in _parts(value).items()}}
+    if isinstance(value, (list, tuple)):
+        return {type(value).__name__: [_describe(one, tensors) for one in value]}
+    raise ValueError(f"{kind} cannot be saved: {value!r}")
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    if is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    return dict(value._asdict() if hasattr(value, "_asdict") else vars(value))
+
+
+def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> Any:
+    if value.dtype.kind in "US":
+        return {"texts": value.tolist(), "dtype": value.dtype.str}
+    if value.dtype.kind == "O":
+        return {"objects": [_describe(one, tensors) for one in value.tolist()]}
+    if value.dtype.kind not in "biuf":
+        raise ValueError(f"an array of {value.dtype} cannot be saved")
+    name = f"t{len(tensors)}"
+    tensors[name] = np.ascontiguousarray(value).reshape(value.shape)
+    return {"tensor": name}
+
+
+def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
+    """Return the value that was described."""
+    if not isinstance(described, dict):
+        return described
+    if "tensor" in described:
+        return tensors[described["tensor"]].copy()
+    if "scalar" in described:
+        return np.dtype(described["scalar"]).type(described["of"])
+    if "texts" in described:
+        return np.array(described["texts"], described["dtype"])
+    if "objects" in described:
+        values = [_build(one, tensors) for one in described["objects"]]
+        array = np.empty(len(values), object)
+        array[:] = values
+        return array
+    if "sparse" in described:
+        data, indices, indptr = (_build(described["sparse"][name], tensors) for name in ("data", "indices", "indptr"))
+        return sparse.csr_array((data, indices, indptr), shape=tuple(described["shape"]))
+    if "dict" in described:
+        return {_build(key, tensors): _build(one, tensors) for key, one in described["dict"]}
+    if "list" in described:
+        return [_build(one, tensors) for one in described["list"]]
+    if "tuple" in described:
+        return tuple(_build(one, tensors) for one in described["tuple"])
+    kind = getattr(import_module(KINDS[described["kind"]]), described["kind"])
+    parts = {name: _build(one, tensors) for name, one in described["of"].items()}
+    if is_dataclass(kind) or issubclass(kind, tuple):
+        return kind(**parts)
+    model = kind.__new__(kind)
+    vars(model).update(parts)
+    return model

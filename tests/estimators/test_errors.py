@@ -1,0 +1,127 @@
+"""What makes no sense is refused, by name."""
+
+import numpy as np
+import pytest
+
+import kenyon as kn
+from tests.estimators.data import sines
+
+
+def model(**settings):
+    return kn.ReservoirClassifier("normalised", n_neurons=30, epochs=2, random_state=0, **settings)
+
+
+def changed(X, i, make):
+    X = list(X)
+    X[i] = make(X[i].copy())
+    return X
+
+
+def holed(one):
+    one[4, 1] = np.nan
+    return one
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda X: changed(X, 3, holed), r"X\[3\] has a missing value \(NaN\): step 4, feature 1"),
+        (lambda X: changed(X, 3, lambda one: one * np.inf), r"X\[3\] has .*value"),
+        (lambda X: changed(X, 5, lambda one: one[:0]), r"X\[5\] is a series of length 0"),
+        (lambda X: changed(X, 2, lambda one: one[:, :1]), r"X\[2\] has 1 features, but X\[0\] has 2"),
+        (lambda X: changed(X, 2, lambda one: one[:, 0]), r"X\[2\] must have shape \(T, features\)"),
+        (lambda X: changed(X, 2, lambda one: one.astype(str)), r"X\[2\] must hold real numbers"),
+        (lambda X: [one[:, 0] for one in X], r"use x\[:, None\]"),
+        (lambda X: np.zeros((12, 0, 2)), "series of length 0"),
+        (lambda X: np.full((12, 5, 2), np.nan), r"missing value \(NaN\): series 0, step 0, feature 0"),
+        (lambda X: np.ones((12, 5, 2)), "X does not vary"),
+        (lambda X: X[:7], "inconsistent numbers of samples"),
+    ],
+)
+def test_series_that_cannot_be_learned_from_are_named(make, message):
+    X, y = sines(12)
+    with pytest.raises(ValueError, match=message):
+        model().fit(make(X), y)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda y: np.zeros_like(y), "one class only, np.int64.0."),
+        (lambda y: np.where(np.arange(len(y)) == 0, 7, y), "label np.int64.7. once only"),
+        (lambda y: np.where(np.arange(len(y)) == 0, np.nan, y), r"y\[0\] is a missing label"),
+        (lambda y: np.array(["a", None] * 6, object), r"y\[1\] is a missing label"),
+        (lambda y: None, "requires y to be passed"),
+        (lambda y: y + 0.5, "Unknown label type"),
+    ],
+)
+def test_labels_that_cannot_be_learned_are_named(make, message):
+    X, y = sines(12)
+    with pytest.raises(ValueError, match=message):
+        model().fit(X, make(y))
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_features_that_differ_from_those_fitted_are_named(width):
+    X, y = sines(12)
+    fitted = model().fit(X, y)
+    for other in ([np.ones((5, width))], np.ones((1, 5, width)), np.ones((2, width))):
+        with pytest.raises(ValueError, match=f"X has {width} features, but ReservoirClassifier is expecting 2"):
+            fitted.predict(other)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"learner": "perceptron"}, "learner must be one of 'ridge', 'normalised'"),
+        ({"learner": 3}, "learner must be one of"),
+        ({"epochs": 0}, "epochs must be an integer of at least 1"),
+        ({"n_neurons": 0}, "n_neurons"),
+        ({"n_steps": 0}, "n_steps"),
+        ({"leak_rate": 2.0}, "leak_rate"),
+        ({"input_scaling": "none"}, "input_scaling must be one of 'auto'"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"patience": 0}, "patience"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(settings, message):
+    X, y = sines(12)
+    with pytest.raises(ValueError, match=message):
+        model().set_params(**settings).fit(X, y)
+
+
+def test_partial_fit_says_what_it_lacks():
+    X, y = sines(12)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"not in classes: \[2\]"):
+        model().partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="one class only"):
+        model().partial_fit(X, y, classes=[0])
+    with pytest.raises(ValueError, match=r"differ from those of the first call, \[0, 1, 2\]"):
+        model().partial_fit(X, y, classes=[0, 1, 2]).partial_fit(X, y, classes=[0, 1, 2, 3])
+    with pytest.raises(ValueError, match='class_weight="balanced" needs all labels'):
+        model(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_early_stopping_says_when_series_are_too_few():
+    X, y = sines(6)
+    with pytest.raises(
+        ValueError, match="validation_fraction|early_stopping holds out at least one series of each class"
+    ):
+        model(early_stopping=True, validation_fraction=0.9).fit(X, y)
+
+
+def test_warm_start_refuses_other_classes():
+    X, y = sines(12)
+    with pytest.raises(ValueError, match=r"warm_start goes on with classes \[0, 1, 2\]"):
+        model(warm_start=True).fit(X, y).fit(X, y + 1)
+
+
+def test_a_regression_names_targets_that_do_not_fit():
+    X, y = sines(12)
+    regressor = kn.ReservoirRegressor(n_neurons=20)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        regressor.fit(X, np.full(12, np.nan))
+    with pytest.raises(ValueError, match="1 outputs are being learned"):
+        regressor.partial_fit(X, y).partial_fit(X, np.stack([y, y], axis=1))

@@ -1,0 +1,201 @@
+"""What fitting does: passes, streams, weights, early stopping, scaling."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+import kenyon as kn
+from kenyon.estimators._closed_form import ClosedForm
+from kenyon.estimators._course import BY_NAME
+from kenyon.learning.protocol import Source
+from tests.estimators.data import sines
+
+LEARNERS = tuple(BY_NAME)
+OWN = kn.Normalised(mu=0.2)
+
+
+def classifier(learner="normalised", **settings):
+    return kn.ReservoirClassifier(learner, **{"n_neurons": 80, "epochs": 10, "random_state": 0, **settings})
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_scaling_the_input_changes_no_prediction(learner, factor):
+    X, y = sines(120)
+    scaled = [one * factor for one in X]
+    expected = classifier(learner).fit(X, y)
+    model = classifier(learner).fit(scaled, y)
+    np.testing.assert_array_equal(model.predict(scaled), expected.predict(X))
+    np.testing.assert_allclose(model.predict_proba(scaled), expected.predict_proba(X), atol=1e-3)
+    flat, other = np.stack([one[:15].ravel() for one in X]), np.stack([one[:15].ravel() for one in scaled])
+    a, b = (kn.ThresholdReadout(learner, random_state=0).fit(F, y).predict(F) for F in (flat, other))
+    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_learner_learns(learner):
+    X, y = sines(150)
+    model = classifier(learner, epochs=40).fit(X[:100], y[:100])
+    assert model.score(X[100:], y[100:]) > (0.5 if learner == "gradient_weights" else 0.85)
+    assert model.theta_.shape == model.specificity_.shape == (80,)
+    assert 0 < model.coding_level_ <= 1
+
+
+def test_one_seed_gives_one_result_whatever_the_threads():
+    X, y = sines(700)
+    one, two = (classifier(n_jobs=n, epochs=2).fit(X, y).predict_proba(X) for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(classifier(random_state=1, epochs=2).fit(X, y).predict_proba(X), one)
+
+
+def test_a_small_budget_for_states_changes_nothing(monkeypatch):
+    X, y = sines(60)
+    expected = classifier().fit(X, y).predict_proba(X)
+    monkeypatch.setattr("kenyon.estimators._course.CACHE", 4 * 80 * 7)
+    np.testing.assert_array_equal(classifier().fit(X, y).predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("learner", ["normalised", "ridge"])
+def test_fitting_ten_thousand_series_takes_no_more_memory_than_some_thousands(learner):
+    """Input and labels aside, which are the user's."""
+    X = np.random.default_rng(0).normal(size=(10_000, 4, 2)).astype(np.float32)
+    y = (X[:, -1, 0] > 0).astype(int)
+    peaks = []
+    classifier(learner, n_neurons=500, epochs=1).fit(X[:50], y[:50])
+    for n in (2_500, 10_000):
+        tracemalloc.start()
+        classifier(learner, n_neurons=500, epochs=2).fit(X[:n], y[:n])
+        peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 16  # of 20 MB of states, no more than the budget of 16 is kept
+    assert peaks[1] < 60
+
+
+def test_partial_fit_in_any_pieces_is_one_pass():
+    X, y = sines(90)
+    whole = classifier().partial_fit(X, y, classes=[0, 1, 2])
+    pieces = classifier().partial_fit(X[:40], y[:40], classes=[0, 1, 2])
+    again = classifier().partial_fit(X[:40], y[:40], classes=[0, 1, 2])
+    pieces.partial_fit(X[40:50], y[40:50]).partial_fit(X[50:], y[50:])
+    again.partial_fit(X[40:], y[40:])
+    np.testing.assert_array_equal(pieces.predict_proba(X), again.predict_proba(X))
+    assert len(pieces.learning_curve_["epoch"]) == 3
+    assert whole.score(X, y) > 0.7
+
+
+def test_ridge_streamed_in_pieces_is_ridge_on_the_whole():
+    X, y = sines(90)
+    fitted = classifier("ridge").fit(X, y)
+    streamed = classifier("ridge")
+    streamed.partial_fit(X, y, classes=[0, 1, 2])
+    np.testing.assert_allclose(streamed.predict_proba(X), fitted.predict_proba(X), atol=1e-4)
+
+
+def test_the_closed_form_solves_what_scikit_learn_solves():
+    rng = np.random.default_rng(0)
+    V, Y = rng.normal(size=(200, 30)).astype(np.float32), rng.normal(size=(200, 2))
+    learner = ClosedForm(penalty=1e-2, rule=kn.Regression())
+    state, _ = learner.update(learner.begin(V, 2, Source(0, "t")), V, Y)
+    centred = V.astype(float) - V.mean(axis=0, dtype=float)
+    expected = Ridge(alpha=1e-2 * (centred**2).sum()).fit(V.astype(float), Y.astype(np.float32))
+    readout = learner.readout(state)
+    np.testing.assert_allclose(readout.W, expected.coef_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(readout.bias, expected.intercept_, rtol=1e-4, atol=1e-6)
+
+
+def test_the_penalty_chosen_predicts_noisy_targets_better_than_almost_none():
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(150, 60)), rng.normal(size=150)
+    y = X[:, 0] + 2 * noise
+    X_test = rng.normal(size=(1000, 60))
+    models = [kn.ThresholdRegressor(one).fit(X, y) for one in ("ridge", kn.Ridge(penalty=1e-9))]
+    chosen, none = (model.score(X_test, X_test[:, 0]) for model in models)
+    assert chosen > none + 0.1
+
+
+@pytest.mark.parametrize("learner", ["ridge", "normalised"])
+def test_class_weights_move_choices_towards_the_heavier_class(learner):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 3)), np.arange(400) % 10 == 0
+    X[y] += 0.7
+    plain, heavy, balanced = (
+        kn.ReservoirClassifier(learner, n_neurons=20, class_weight=w, epochs=5, random_state=0).fit(X, y).predict(X)
+        for w in (None, {False: 1, True: 30}, "balanced")
+    )
+    assert heavy.mean() > balanced.mean() > plain.mean()
+
+
+def test_early_stopping_keeps_the_best_pass_and_stops():
+    X, y = sines(200)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(200) < 0.3, rng.integers(3, size=200), y)  # labels that passes can only learn by heart
+    model = classifier(early_stopping=True, patience=3, epochs=60, validation_fraction=0.25).fit(X, y)
+    scores = model.learning_curve_["validation"]
+    assert model.n_epochs_ == len(scores) < 60
+    assert len(scores) - 1 - scores.argmax() == 3
+    again = classifier(epochs=60).fit(X, y)
+    assert len(again.learning_curve_["training"]) == 60
+
+
+def test_warm_start_goes_on_where_fit_ended():
+    X, y = sines(60)
+    model = classifier(epochs=3, warm_start=True).fit(X, y)
+    first, reservoir = model.readout_.W.copy(), model.reservoir_
+    model.fit(X, y)
+    assert model.reservoir_ is reservoir
+    assert len(model.learning_curve_["epoch"]) == 6
+    assert not np.array_equal(model.readout_.W, first)
+    cold = classifier(epochs=3).fit(X, y)
+    np.testing.assert_array_equal(cold.readout_.W, first)
+
+
+def test_decisions_are_drawn_with_the_probabilities():
+    X, y = sines(60)
+    model = classifier(epochs=1).fit(X, y)
+    draws = np.stack([model.decide(X, random_state=i) for i in range(400)])
+    shares = (draws[..., None] == model.classes_).mean(axis=0)
+    np.testing.assert_allclose(shares, model.predict_proba(X), atol=0.12)
+
+
+def test_labels_may_be_of_any_kind():
+    X, y = sines(30)
+    for labels in (np.array(["low", "mid", "high"])[y], y.astype(float), np.array(["a", "b", "c"], object)[y]):
+        assert set(classifier().fit(X, labels).predict(X)) <= set(labels)
+
+
+def test_channels_in_different_units_are_brought_to_one():
+    X, y = sines(120)
+    mixed = [one * [1e-6, 1e3] for one in X]
+    assert classifier("ridge").fit(mixed[:80], y[:80]).score(mixed[80:], y[80:]) > 0.9
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS, OWN])
+def test_regression_finds_what_a_series_holds(learner):
+    X, _ = sines(300, low=20, high=21)
+    X = np.array(X)
+    y = np.stack([X[:, -1, 0] - 100, 1e4 * X[:, -3:, 1].sum(axis=1)], axis=1)
+    model = kn.ReservoirRegressor(learner, n_neurons=200, random_state=0)
+    floor = 0.8 if learner in ("ridge", "normalised") else 0.2
+    assert model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > floor
+    assert model.predict(X).shape == (300, 2)
+    assert model.fit(X[:200], y[:200, 0]).predict(X).shape == (300,)
+
+
+def test_a_learner_that_diverges_by_name_takes_smaller_steps(monkeypatch):
+    X, y = sines(60)
+    wild = kn.GradientWeights(batch=1, eta_w=1e3)
+    with pytest.raises(kn.Diverged):
+        classifier(wild, epochs=40).fit(X, y)
+    monkeypatch.setattr("kenyon.estimators._course._sized", lambda learner, U: wild)
+    model = classifier("gradient_weights").fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_progress_is_shown_when_asked_for(capsys):
+    X, y = sines(30)
+    classifier(verbose=1, epochs=2).fit(X, y)
+    assert "training" in capsys.readouterr().err
+    classifier(epochs=2).fit(X, y)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,149 @@
+"""Files: the same to the bit after a round trip and in another process; whatever is wrong with one is named."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import kenyon as kn
+from kenyon import saving
+from tests.estimators.data import sines
+
+SMALL = {"n_neurons": 60, "random_state": 0}
+X, Y = sines(60)
+
+
+def estimators():
+    flat = np.stack([one[:15].ravel() for one in X])
+    names = np.array(["low", "mid", "high"])[Y]
+    settings = {"epochs": 4, **SMALL}
+    yield kn.ReservoirClassifier("normalised", **settings).fit(X, names), X
+    yield kn.ReservoirClassifier(**SMALL, class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, Y), X
+    yield kn.ReservoirClassifier(kn.Composed(eta_w=1e-3, start=0.1), **settings).fit(X, names.astype(object)), X
+    yield kn.ReservoirClassifier(kn.Normalised(rule=kn.QLearning()), **settings).fit(X, Y > 0), X
+    yield kn.ReservoirRegressor("normalised", **settings).fit(X, np.sin(Y)), X
+    yield kn.ReservoirTransformer("x", **SMALL).fit(X), X
+    yield kn.ThresholdReadout(epochs=4, random_state=np.random.RandomState(0)).fit(flat, Y), flat
+    yield kn.ThresholdRegressor("ridge").fit(flat, np.stack([Y, -Y], axis=1)), flat
+
+
+def answer(model, data):
+    ask = getattr(model, "predict_proba", None) or getattr(model, "transform", None) or model.predict
+    return ask(data)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_round_trip_gives_the_same_to_the_bit(number, tmp_path):
+    model, data = list(estimators())[number]
+    model.save(tmp_path / "model.kenyon")
+    again = kn.load(tmp_path / "model.kenyon")
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(answer(again, data), answer(model, data))
+    if hasattr(model, "classes_"):
+        assert again.classes_.dtype == model.classes_.dtype
+        np.testing.assert_array_equal(again.predict(data), model.predict(data))
+    parameters = {name: value for name, value in model.get_params().items() if name != "random_state"}
+    assert {name: again.get_params()[name] for name in parameters} == parameters
+
+
+def test_another_process_gives_the_same_to_the_bit(tmp_path):
+    model = kn.ReservoirClassifier("normalised", epochs=4, **SMALL).fit(X, Y)
+    model.save(tmp_path / "model")
+    np.save(tmp_path / "series.npy", np.concatenate(X))
+    script = (
+        "import sys, numpy as np, kenyon as kn; folder = sys.argv[1]; ends = np.cumsum(eval(sys.argv[2]))[:-1];"
+        "X = np.split(np.load(folder + '/series.npy'), ends);"
+        "np.save(folder + '/out.npy', kn.load(folder + '/model').predict_proba(X))"
+    )
+    lengths = str([len(one) for one in X])
+    subprocess.run([sys.executable, "-c", script, str(tmp_path), lengths], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.predict_proba(X))
+
+
+def test_a_loaded_model_goes_on_learning_as_the_saved_one_would(tmp_path):
+    model = kn.ReservoirClassifier("normalised", **SMALL).partial_fit(X[:40], Y[:40], classes=[0, 1, 2])
+    model.save(tmp_path / "model")
+    again = kn.load(tmp_path / "model")
+    for one in (model, again):
+        one.partial_fit(X[40:], Y[40:])
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_readout_is_saved_too(tmp_path):
+    model = kn.ReservoirClassifier("normalised", **SMALL).fit(X, Y)
+    model.readout_.save(tmp_path / "readout")
+    again = kn.load(tmp_path / "readout")
+    V = np.random.default_rng(0).random((5, 60)).astype(np.float32)
+    np.testing.assert_array_equal(again.outputs(V), model.readout_.outputs(V))
+
+
+@pytest.fixture
+def path(tmp_path):
+    kn.ReservoirClassifier(**SMALL).fit(X, Y).save(tmp_path / "model.kenyon")
+    return tmp_path / "model.kenyon"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.999])
+def test_a_file_cut_short_is_refused_by_name(path, share):
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"model\.kenyon is not a whole file of Kenyon's"):
+        kn.load(path)
+
+
+def test_foreign_files_are_refused_by_name(path):
+    path.write_bytes(b"PK\x03\x04 something else entirely, and long enough to be taken for a header")
+    with pytest.raises(ValueError, match=r"model\.kenyon is not a whole file"):
+        kn.load(path)
+    save_file({"weights": np.zeros(3)}, path)
+    with pytest.raises(ValueError, match=r"model\.kenyon was not written by Kenyon"):
+        kn.load(path)
+
+
+def rewritten(path, change):
+    """Change the header of a file."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["kenyon"])
+    change(header)
+    save_file(load_file(path), path, {"kenyon": json.dumps(header)})
+
+
+def test_a_file_of_a_newer_version_is_refused_by_name(path):
+    rewritten(path, lambda header: header.update(format=saving.FORMAT + 1, version="9.9"))
+    with pytest.raises(ValueError, match=r"model\.kenyon was written by a newer version, Kenyon 9\.9 .*update"):
+        kn.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.pop("model"),
+        lambda header: header["model"].update(kind="Popen"),
+        lambda header: header["model"]["of"].update(encoder_={"tensor": "t999"}),
+    ],
+)
+def test_a_damaged_header_is_refused_by_name(path, change):
+    rewritten(path, change)
+    with pytest.raises(ValueError, match=r"model\.kenyon is damaged"):
+        kn.load(path)
+
+
+def test_a_failed_save_leaves_the_old_file_and_no_other(path, monkeypatch):
+    before = path.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *names: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        kn.ReservoirClassifier(**SMALL).fit(X, Y).save(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_what_is_not_fitted_or_not_there_is_named(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        kn.ReservoirClassifier().save(tmp_path / "model")
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        kn.load(tmp_path / "nothing")
