@@ -49,7 +49,7 @@ def test_what_was_run_is_not_run_again_and_the_report_can_be_written_anew(folder
     claims = (folder / "claims.json").read_bytes()
     reproduce(folder, quick=True, seeds=2, figures=["2"], workers=0)
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    rewrite(folder)
+    rewrite(folder, workers=0)
     assert json.loads(claims)["claims"] == json.loads((folder / "claims.json").read_bytes())["claims"]
 
 

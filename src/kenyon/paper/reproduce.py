@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,9 +79,8 @@ def reproduce(
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, the first: {next(iter(outcome.failed.values()))}")
     _enter(results, figures)
-    for figure in figures:
-        report.say(f"drawing figure {figure}")
-        save(figure, results, folder / "figures")
+    report.say(f"drawing {len(figures)} figures")
+    _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
     verdicts = judge(results) if set(figures) == set(FIGURES) else []
     seconds = _clock(folder, plan, time.monotonic() - start)
     if verdicts:
@@ -87,18 +88,28 @@ def reproduce(
     return Reproduced(folder, verdicts, seconds)
 
 
-def rewrite(folder: str | Path) -> Reproduced:
+def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
     """Judge and write the report anew from the results in a folder, without running anything."""
     folder = Path(folder)
     clock = _read_clock(folder)
     if not clock:
         raise StoreError(f"{folder} holds no reproduction: make one with kenyon reproduce --out {folder}")
     results = Results(folder / "results", Plan(int(clock["seeds"]), bool(clock["quick"])))
-    for figure in FIGURES:
-        save(figure, results, folder / "figures")
+    _draw(FIGURES, results, folder / "figures", 1 if workers == 0 else 2)
     verdicts = judge(results)
     _write(folder, results, verdicts, float(clock["seconds"]))
     return Reproduced(folder, verdicts, float(clock["seconds"]))
+
+
+def _draw(figures: Sequence[str], results: Results, folder: Path, processes: int) -> None:
+    """Draw figures, some at the same time."""
+    if processes == 1:
+        for figure in figures:
+            save(figure, results, folder)
+        return
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        for done in [pool.submit(save, figure, results, folder) for figure in figures]:
+            done.result()
 
 
 def _enter(results: Results, figures: Sequence[str]) -> None:
