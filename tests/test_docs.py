@@ -3,9 +3,12 @@
 import contextlib
 import io
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import kenyon as kn
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -35,6 +38,14 @@ def test_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
             exec(compile(code, page.name, "exec"), names)
         if promised:
             assert alike(printed.getvalue(), promised), printed.getvalue()
+
+
+def test_experiment_files_of_the_documentation_can_be_run():
+    text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    files = [tomllib.loads(block) for block in re.findall(r"```toml.*?\n(.*?)```", text, re.DOTALL)]
+    assert len(files) == 2
+    assert len(kn.load_experiment(files[0]).trials) == 3 * 3 * 5
+    assert set(files[1]["tune"]["search"]) == {"learners.Normalised.mu", "reservoir.leak_rate"}
 
 
 def test_alike_can_tell():
