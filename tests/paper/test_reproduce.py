@@ -44,12 +44,15 @@ def test_every_figure_and_claim_and_the_report_are_there(folder):
     assert all(one["claim"].split()[0] in page for one in claims["claims"])
 
 
-def test_what_was_run_is_not_run_again_and_the_report_can_be_written_anew(folder):
+def test_what_was_run_is_not_run_again_and_the_report_can_be_written_anew(folder, monkeypatch):
     before = {path: path.stat().st_mtime_ns for path in (folder / "results").glob("*.nc")}
     claims = (folder / "claims.json").read_bytes()
     reproduce(folder, quick=True, seeds=2, figures=["2"], workers=0)
     assert {path: path.stat().st_mtime_ns for path in before} == before
+    drawn = []
+    monkeypatch.setattr("kenyon.paper.reproduce.save", lambda figure, *_: drawn.append(figure))
     rewrite(folder, workers=0)
+    assert tuple(drawn) == FIGURES
     assert json.loads(claims)["claims"] == json.loads((folder / "claims.json").read_bytes())["claims"]
 
 
