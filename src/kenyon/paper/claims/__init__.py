@@ -1,4 +1,4 @@
-"""The paper's 23 claims, each judged from stored results by a rule that was fixed beforehand.
+"""The paper's 23 claims, each judged from stored results by a rule that it states.
 
 A learner that diverged counts as guessing. Sizes at which the learners compared are all above 0.995 cannot tell which
 is better, and are left out. Slopes are those of a straight line over sizes, given as the change from the smallest to
