@@ -68,6 +68,12 @@ def test_parquet_and_csv_hold_the_same(call):
     assert len(parquet) == 2 * 2 * 60
 
 
+def test_a_sweep_that_did_not_end_is_stopped(call, tmp_path):
+    call("run", "tiny.toml", "--workers", 0)
+    next((tmp_path / "results" / "tiny").glob("*.nc")).unlink()
+    assert "tiny: 1 of 2 done, 0 running, 0 failed, 1 waiting (stopped)" in call("status", "results/tiny")[1]
+
+
 def test_more_seeds_can_be_asked_for(call):
     _, out, _ = call("run", "tiny.toml", "--workers", 0, "--seeds", 3)
     assert "3 of 3 trials" in out

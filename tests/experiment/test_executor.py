@@ -82,7 +82,9 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(uninterrupted, tmp_path):
     assert not alive  # workers do not outlive their parent
     kept = {path: path.stat().st_mtime_ns for path in folder.glob("*.nc")}
     assert 2 <= len(kept) < 8
-    assert read_status(folder)["experiments"]["longer"]["done"] == len(kept)
+    status = read_status(folder)["experiments"]["longer"]
+    assert status["done"] == len(kept)
+    assert status["waiting"] + len(status["running"]) == 8 - len(kept)
     again = start(tmp_path, "--workers", "2")
     _, said = again.communicate(timeout=120)
     assert again.returncode == 0, said

@@ -27,13 +27,14 @@ def _of_one(note: dict[str, Any], trials: list[str], finished: set[str], failure
     running = [trial for trial in note.get("running", []) if trial not in finished] if alive else []
     failed = {trial: failures[trial] for trial in trials if trial in failures and trial not in finished}
     done = [trial for trial in trials if trial in finished]
+    waiting = len(trials) - len(done) - len(running) - len(set(failed) - set(running))
     return {
         "trials": len(trials),
         "done": len(done),
         "running": running,
         "failed": failed,
-        "waiting": len(trials) - len(done) - len(running) - len(set(failed) - set(running)),
-        "sweep": "running" if alive else "stopped" if note else "ended" if len(done) + len(failed) else "not begun",
+        "waiting": waiting,
+        "sweep": "running" if alive else "stopped" if waiting else "ended",
         "left": note.get("left") if alive else None,
     }
 
