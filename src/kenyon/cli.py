@@ -128,7 +128,7 @@ def schema() -> None:
 
 @app.command()
 def info() -> None:
-    """Print versions, processor and vector width: what to tell when asking for help."""
+    """Print versions and processor: what to tell when asking for help."""
     from datetime import UTC, datetime
 
     from kenyon.experiment.trial import git_commit, provenance
