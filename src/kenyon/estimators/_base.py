@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -41,26 +42,31 @@ class Saved(BaseEstimator):
         save(path, self)
 
 
-class LearningEstimator(Saved):
+class LearningEstimator(Saved, ABC):
     """An estimator with a course of learning. Subclasses say what goes in and what is told."""
 
     _signed = False  # states may be negative, and 0 means nothing special
 
+    @abstractmethod
     def _series(self, X: Any, *, reset: bool) -> Series:
-        raise NotImplementedError
+        """Return what was handed in, checked."""
 
+    @abstractmethod
     def _encoder(self, series: Series, seed: int) -> Any:
-        raise NotImplementedError
+        """Return what turns series into states."""
 
+    @abstractmethod
     def _score(self, y: NDArray[np.float64], told: Told) -> float:
-        raise NotImplementedError
+        """Return how good outputs are."""
 
+    @abstractmethod
     def _held_out(self, told: Told) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        raise NotImplementedError
+        """Return the numbers of series to learn from, and of those held out."""
 
     @property
+    @abstractmethod
     def _rule(self) -> Supervised | Regression:
-        raise NotImplementedError
+        """What is told."""
 
     @property
     def _threads(self) -> int:
