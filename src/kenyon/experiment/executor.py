@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
-from kenyon.experiment.progress import Report, Silent
+from kenyon.experiment.progress import Report
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment
 from kenyon.experiment.trial import execute, git_commit, run_trial, to_bytes
@@ -80,16 +80,16 @@ def run_experiment(
     report
         What to tell of progress, and how.
     """
-    store, report = Store(folder), report or Silent()
+    store, report = Store(folder), report or Report()
     store.create()
     store.enter(experiment)
     finished = set(store.finished())
     store.check(trial.id for trial in experiment.trials if trial.id in finished)
     todo = [trial for trial in experiment.trials if trial.id not in finished]
-    start, crew = time.monotonic(), _workers(workers, cluster)
+    start, crew = time.monotonic(), _workers(workers, cluster) if todo else None
     with report, _stoppable():
         report.begin(experiment.name, len(experiment.trials) - len(todo), todo)
-        failed = _Sweep(store, experiment.name, report, crew).run(todo) if todo else {}
+        failed = _Sweep(store, experiment.name, report, crew).run(todo) if crew else {}
     return Outcome(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
 
 

@@ -13,7 +13,7 @@ from kenyon.experiment.config import TrialConfig
 
 
 class Report:
-    """Hears of every event of a sweep. This one counts; those below it also tell."""
+    """Hears of every event of a sweep. This one counts and says nothing; those below it also tell."""
 
     def __enter__(self) -> Self:
         return self
@@ -61,10 +61,6 @@ class Report:
     def _ended(self, trial: TrialConfig) -> None:
         self.work_done += trial.work
         self.work_left -= trial.work
-
-
-class Silent(Report):
-    """Says nothing."""
 
 
 class Lines(Report):

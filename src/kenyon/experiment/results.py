@@ -70,8 +70,7 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
             f"{math.prod(outer_shape)} places ({', '.join(axes)}); name one: open_results(folder, experiment)"
         )
     variables: dict[str, Any] = {}
-    for name, kinds in _kinds(results).items():
-        dimensions = kinds[0]
+    for name, dimensions in _dimensions(results).items():
         shape = outer_shape + tuple(len(inner[dimension]) for dimension in dimensions)
         values = _gather(name, results, [places for _, places in axes.values()], inner, shape)
         variables[name] = ((*axes, *dimensions), values)
@@ -159,14 +158,14 @@ def _inner(results: Sequence[Stored]) -> dict[str, Any]:
     return {**{name: range(size) for name, size in sizes.items()}, **inner}
 
 
-def _kinds(results: Sequence[Stored]) -> dict[str, list[tuple[str, ...]]]:
+def _dimensions(results: Sequence[Stored]) -> dict[str, tuple[str, ...]]:
     """Return the dimensions of all variables that are not coordinates."""
-    kinds: dict[str, list[tuple[str, ...]]] = {}
+    found: dict[str, tuple[str, ...]] = {}
     for result in results:
         for name, (dimensions, _) in result.variables.items():
             if name not in ("learner", "episode"):
-                kinds.setdefault(name, []).append(dimensions)
-    return kinds
+                found.setdefault(name, dimensions)
+    return found
 
 
 def _gather(

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from kenyon.experiment.config import nearest
 from kenyon.experiment.executor import run_experiment
-from kenyon.experiment.progress import Report, Silent
+from kenyon.experiment.progress import Report
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment
 from kenyon.paper.claims import judge
@@ -68,7 +68,7 @@ def reproduce(
         if figure not in FIGURES:
             raise ValueError(f"there is no figure {figure!r}{nearest(figure, dict.fromkeys(FIGURES))}; "
                              f"there are {', '.join(FIGURES)}")  # fmt: skip
-    folder, plan, report = Path(folder), Plan.of(seeds, quick), report or Silent()
+    folder, plan, report = Path(folder), Plan.of(seeds, quick), report or Report()
     results, start = Results(folder / "results", plan), time.monotonic()
     trials = {trial.id: trial for figure in figures for trial in plan.experiment(figure).trials}
     longest_first = sorted(
