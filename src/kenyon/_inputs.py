@@ -10,7 +10,16 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 
 from kenyon._noise import normal_pair
-from kenyon._simd import LANES, fma, lanes_of, load, store, words_of
+from kenyon._simd import WIDTHS, Rows, aligned, fma, load, store
+
+
+class Work(NamedTuple):
+    """Work space for a block of episodes, all of the same number of lanes."""
+
+    state: Rows  # a row per neuron, then one per channel
+    new: Rows
+    clean: Rows  # a row per channel
+    words: Rows
 
 
 class Episodes(NamedTuple):
@@ -27,65 +36,68 @@ class Episodes(NamedTuple):
     keys: NDArray[np.uint32]  # (n_episodes, 2)
 
 
+def work_space(rows: type[Rows], n_neurons: int, n_channels: int) -> Work:
+    """Return work space for blocks of as many episodes as `rows` has lanes."""
+    width, n_rows = WIDTHS[rows], n_neurons + n_channels
+    state, new, clean = (rows(aligned(n, width)) for n in (n_rows, n_rows, n_channels))
+    return Work(state, new, clean, rows(np.empty((2, width), np.uint32)))
+
+
 @njit
 def _show(table, shown, element, first, clean):
     """Lay out what each lane is shown, channel by channel; lanes past the last episode repeat it."""
     last = len(shown) - 1
-    for lane in range(LANES):
+    for lane in range(clean.shape[1]):
         row = shown[min(first + lane, last), element]
         for channel in range(table.shape[1]):
             clean[channel, lane] = table[row, channel]
 
 
 @njit
-def load_keys(keys, first, lanes):
+def load_keys(keys, first, words):
     """Return the keys of a block, a lane per episode; lanes past the last episode repeat it."""
     last = len(keys) - 1
-    for lane in range(LANES):
+    for lane in range(words.values.shape[1]):
         row = min(first + lane, last)
-        lanes[0, lane], lanes[1, lane] = keys[row, 0], keys[row, 1]
-    return load(lanes, uintp(0)), load(lanes, uintp(1))
+        words.values[0, lane], words.values[1, lane] = keys[row, 0], keys[row, 1]
+    return load(words, uintp(0)), load(words, uintp(1))
 
 
 @njit
 def _add_noise(clean, sigma, k0, k1, step, inputs, first_row):
     """Write s = clean (1 + sigma xi) of one step to rows `first_row` and on of `inputs`."""
-    n_channels = uintp(len(clean))
-    deviation = lanes_of(np.float32(sigma))
+    n_channels = uintp(len(clean.values))
     for pair in range((n_channels + uintp(1)) // uintp(2)):
-        z0, z1 = normal_pair(k0, k1, words_of(np.uint32(step)), words_of(np.uint32(pair)))
+        z0, z1 = normal_pair(k0, k1, np.uint32(step), np.uint32(pair))
         channel = uintp(2) * uintp(pair)
         s = load(clean, channel)
-        store(inputs, first_row + channel, fma(s * deviation, z0, s))
+        store(inputs, first_row + channel, fma(s * sigma, z0, s))
         if channel + uintp(1) < n_channels:
             s = load(clean, channel + uintp(1))
-            store(inputs, first_row + channel + uintp(1), fma(s * deviation, z1, s))
+            store(inputs, first_row + channel + uintp(1), fma(s * sigma, z1, s))
 
 
 @njit
 def write_input(episodes, clean, k0, k1, first, step, state, row):
     """Write s(t) of this block to rows `row` and on of `state`."""
     if step % episodes.steps == 0:
-        _show(episodes.table, episodes.shown, step // episodes.steps, first, clean)
+        _show(episodes.table, episodes.shown, step // episodes.steps, first, clean.values)
     if episodes.noise > 0:
         _add_noise(clean, episodes.noise, k0, k1, step, state, row)
     else:
-        for channel in range(uintp(len(clean))):
+        for channel in range(uintp(len(clean.values))):
             store(state, row + uintp(channel), load(clean, uintp(channel)))
 
 
 @njit(nogil=True, cache=True)
-def trace(episodes, inputs, clean, out):
-    """Write what the episodes' input channels receive to `out`, shape (n_episodes, n_steps, n_channels).
-
-    `inputs` and `clean` are work space of (n_channels, LANES).
-    """
+def trace(episodes, work, out):
+    """Write what the episodes' input channels receive to `out`, shape (n_episodes, n_steps, n_channels)."""
     n_episodes, n_steps, n_channels = out.shape
-    words = np.empty((2, LANES), np.uint32)
-    for first in range(0, n_episodes, LANES):
-        k0, k1 = load_keys(episodes.keys, first, words)
+    inputs, width = work.state.values, work.state.values.shape[1]
+    for first in range(0, n_episodes, width):
+        k0, k1 = load_keys(episodes.keys, first, work.words)
         for step in range(n_steps):
-            write_input(episodes, clean, k0, k1, first, step, inputs, uintp(0))
-            for lane in range(min(LANES, n_episodes - first)):
+            write_input(episodes, work.clean, k0, k1, first, step, work.state, uintp(0))
+            for lane in range(min(width, n_episodes - first)):
                 for channel in range(n_channels):
                     out[first + lane, step, channel] = inputs[channel, lane]

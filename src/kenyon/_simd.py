@@ -1,109 +1,155 @@
 """SIMD lanes as Numba types: the only file that speaks LLVM.
 
-A `Lanes` value is LANES float32 numbers and a `Words` value LANES uint32 numbers, held in vector registers and worked
-on lane by lane. Plain Numba loops keep such accumulators in memory, which costs a factor of four. Kernels use them
-like numbers: `+ - *` and, on words, `^ << >>`. A lane never sees its neighbours, so results do not depend on the lane
-an episode happens to sit in, nor on how many lanes one register of the machine holds.
+Lanes are a few float32 or uint32 numbers (8, 16 or 32 of them: the width is part of the type), held in vector registers
+and worked on lane by lane. Plain Numba loops keep such accumulators in memory, which costs a factor of four. Kernels
+use them like numbers: `+ - *` and, on words, `& ^ << >>`; a plain number among the operands stands for itself in every
+lane. A lane never sees its neighbours, so results depend neither on the lane an episode happens to sit in, nor on the
+width, nor on how many lanes one register of the machine holds.
 
 Arrays that lanes are loaded from are C-contiguous. Nothing here checks bounds: callers do.
 """
 
+import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types, uintp
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
+from numpy.typing import NDArray
 
-LANES = 32
-
-
-class _LanesType(types.Type):  # type: ignore[misc]
-    """Numba's name for a vector of LANES numbers of one kind."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name=f"{name}x{LANES}")
+LANES = 32  # of kernels that have one width only
 
 
-class _FloatLanes(_LanesType):
-    pass
+class LanesType(types.Type):  # type: ignore[misc]
+    """Numba's name for `width` numbers of one kind."""
+
+    def __init__(self, scalar: types.Type, width: int) -> None:
+        self.scalar, self.width = scalar, width
+        super().__init__(name=f"{scalar}x{width}")
+
+    @property
+    def llvm(self) -> ir.VectorType:
+        return ir.VectorType(ir.FloatType() if self.scalar == types.float32 else ir.IntType(32), self.width)
 
 
-class _WordLanes(_LanesType):
-    pass
-
-
-Lanes = _FloatLanes("float32")
-Words = _WordLanes("uint32")
-_LLVM = {
-    Lanes: ir.VectorType(ir.FloatType(), LANES),
-    Words: ir.VectorType(ir.IntType(32), LANES),
-}
-_SCALAR = {Lanes: types.float32, Words: types.uint32}
-_OF_DTYPE = {types.float32: Lanes, types.uint32: Words}
-
-
+@register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, lanes: _LanesType) -> None:
-        super().__init__(manager, lanes, _LLVM[lanes])
+    def __init__(self, manager: Any, lanes: LanesType) -> None:
+        super().__init__(manager, lanes, lanes.llvm)
 
 
-register_model(_FloatLanes)(_LanesModel)
-register_model(_WordLanes)(_LanesModel)
+class Rows8(NamedTuple):
+    """An array (n, 8) whose rows are lanes."""
+
+    values: NDArray[Any]
+
+
+class Rows16(NamedTuple):
+    """An array (n, 16) whose rows are lanes."""
+
+    values: NDArray[Any]
+
+
+class Rows32(NamedTuple):
+    """An array (n, 32) whose rows are lanes."""
+
+    values: NDArray[Any]
+
+
+Rows = Rows8 | Rows16 | Rows32
+WIDTHS: dict[type[Rows], int] = {Rows8: 8, Rows16: 16, Rows32: 32}
 
 
 def aligned(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return zeros of this shape that start on a cache line."""
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     raw = np.zeros(size + 16, dtype=np.float32)
-    skip = (-raw.ctypes.data % 64) // 4
+    skip = (-raw.__array_interface__["data"][0] % 64) // 4
     return raw[skip : skip + size].reshape(shape)
 
 
 # --- memory
 
 
-def _element_pointer(context: Any, builder: Any, array: Any, value: Any, index: Any) -> Any:
+def _element_pointer(lanes: LanesType, context: Any, builder: Any, array: Any, value: Any, index: Any) -> Any:
     data = context.make_array(array)(context, builder, value).data
-    lanes = _LLVM[_OF_DTYPE[array.dtype]]
-    return builder.bitcast(builder.gep(data, [index]), lanes.as_pointer())
+    return builder.bitcast(builder.gep(data, [index]), lanes.llvm.as_pointer())
 
 
 @intrinsic
 def load_at(typing: Any, array: Any, index: Any) -> Any:
     """LANES consecutive elements of an array, in memory order, from element `index` on."""
+    lanes = LanesType(array.dtype, LANES)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_element_pointer(context, builder, signature.args[0], *args), align=4)
+        return builder.load(_element_pointer(lanes, context, builder, signature.args[0], *args), align=4)
 
-    return _OF_DTYPE[array.dtype](array, types.uintp), generate
+    return lanes(array, types.uintp), generate
 
 
 @intrinsic
 def store_at(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
-    """Write `lanes` to an array, in memory order, from element `index` on."""
+    """Write lanes to an array, in memory order, from element `index` on."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = _element_pointer(lanes, context, builder, signature.args[0], args[0], args[1])
         builder.store(args[2], pointer, align=4)
         return context.get_dummy_value()
 
-    return types.void(array, types.uintp, _OF_DTYPE[array.dtype]), generate
+    return types.void(array, types.uintp, lanes), generate
 
 
-@njit
-def load(array, row):
-    """Lanes of row `row` of an array of LANES columns."""
-    return load_at(array, row * uintp(LANES))
+def _of_rows(rows: Any) -> LanesType:
+    return LanesType(rows.types[0].dtype, WIDTHS[rows.instance_class])
 
 
-@njit
-def store(array, row, lanes):
-    """Write `lanes` to row `row` of an array of LANES columns."""
-    store_at(array, row * uintp(LANES), lanes)
+def _row_pointer(context: Any, builder: Any, rows: Any, value: Any, row: Any) -> Any:
+    array, lanes = builder.extract_value(value, 0), _of_rows(rows)
+    first = builder.mul(row, ir.Constant(row.type, lanes.width))
+    return _element_pointer(lanes, context, builder, rows.types[0], array, first)
+
+
+@intrinsic
+def load(typing: Any, rows: Any, row: Any) -> Any:
+    """Lanes of one row."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_row_pointer(context, builder, signature.args[0], *args), align=4)
+
+    return _of_rows(rows)(rows, types.uintp), generate
+
+
+@intrinsic
+def store(typing: Any, rows: Any, row: Any, lanes: Any) -> Any:
+    """Write lanes to one row."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _row_pointer(context, builder, signature.args[0], args[0], args[1]), align=4)
+        return context.get_dummy_value()
+
+    return types.void(rows, types.uintp, _of_rows(rows)), generate
+
+
+@intrinsic
+def gather(typing: Any, values: Any, places: Any, row: Any) -> Any:
+    """Elements of an array of floats, in memory order, at the places that a row of words names."""
+    lanes, words = LanesType(types.float32, WIDTHS[places.instance_class]), ir.IntType(32)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = signature.args[0].types[0]
+        data = context.make_array(array)(context, builder, builder.extract_value(args[0], 0)).data
+        first = builder.bitcast(_row_pointer(context, builder, signature.args[1], *args[1:]), words.as_pointer())
+        gathered = ir.Constant(lanes.llvm, ir.Undefined)
+        for k in (ir.Constant(words, lane) for lane in range(lanes.width)):
+            place = builder.zext(builder.load(builder.gep(first, [k])), ir.IntType(64))
+            gathered = builder.insert_element(gathered, builder.load(builder.gep(data, [place])), k)
+        return gathered
+
+    return lanes(values, places, types.uintp), generate
 
 
 @intrinsic
@@ -120,65 +166,100 @@ def item(typing: Any, array: Any, index: Any) -> Any:
 # --- arithmetic
 
 
-def _splat(builder: Any, scalar: Any, lanes: Any) -> Any:
+def _splat(builder: Any, scalar: Any, lanes: LanesType) -> Any:
     word = ir.IntType(32)
-    undefined = ir.Constant(lanes, ir.Undefined)
+    undefined = ir.Constant(lanes.llvm, ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(word, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(word, LANES), [0] * LANES))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(word, lanes.width), [0] * lanes.width))
 
 
-def _broadcast(kind: _LanesType, doc: str) -> Any:
-    def broadcast(typing: Any, scalar: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return _splat(builder, args[0], _LLVM[kind])
-
-        return kind(_SCALAR[kind]), generate
-
-    broadcast.__doc__ = doc
-    return intrinsic(broadcast)
-
-
-lanes_of = _broadcast(Lanes, "The same float32 in every lane.")
-words_of = _broadcast(Words, "The same uint32 in every lane.")
-
-
-def _elementwise(result: _LanesType, operands: tuple[_LanesType, ...], build: Callable[..., Any]) -> Any:
-    """Make an intrinsic from `build(builder, *operands)`."""
+@intrinsic
+def lanes_of(typing: Any, scalar: Any) -> Any:
+    """Return the same float32 in each of LANES lanes."""
+    lanes = LanesType(types.float32, LANES)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return build(builder, *args)
+        return _splat(builder, args[0], lanes)
 
-    signature = result(*operands)
+    return lanes(types.float32), generate
+
+
+@intrinsic
+def lanes_like(typing: Any, rows: Any, scalar: Any) -> Any:
+    """Return the same number in each lane of a row."""
+    lanes = _of_rows(rows)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _splat(builder, args[1], lanes)
+
+    return lanes(rows, lanes.scalar), generate
+
+
+def _elementwise(result: types.Type, operands: tuple[types.Type, ...], build: Callable[..., Any]) -> Any:
+    """Make an intrinsic for lanes of any width from `build(builder, *operands)`.
+
+    `result` and `operands` are the kinds of number; an operand that is a plain number is broadcast.
+    """
+
+    def typed(*given: Any) -> Any:
+        widths = {one.width for one in given if isinstance(one, LanesType)}
+        if len(widths) != 1:
+            return None
+        (width,) = widths
+        wanted = [LanesType(kind, width) for kind in operands]
+        if not all(one == lanes or isinstance(one, types.Number) for one, lanes in zip(given, wanted, strict=True)):
+            return None
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            values = [
+                value
+                if isinstance(one, LanesType)
+                else _splat(builder, context.cast(builder, value, one, lanes.scalar), lanes)
+                for value, one, lanes in zip(args, signature.args, wanted, strict=True)
+            ]
+            return build(builder, *values)
+
+        return LanesType(result, width)(*given), generate
+
     if len(operands) == 1:
-        return intrinsic(lambda typing, a: (signature, generate))
+        return intrinsic(lambda typing, a: typed(a))
     if len(operands) == 2:
-        return intrinsic(lambda typing, a, b: (signature, generate))
-    return intrinsic(lambda typing, a, b, c: (signature, generate))
+        return intrinsic(lambda typing, a, b: typed(a, b))
+    return intrinsic(lambda typing, a, b, c: typed(a, b, c))
 
 
-def _llvm_function(name: str, n_operands: int) -> Callable[..., Any]:
+def _llvm_function(name: str) -> Callable[..., Any]:
     def build(builder: Any, *args: Any) -> Any:
-        vector = _LLVM[Lanes]
-        kind = ir.FunctionType(vector, [vector] * n_operands)
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f32")
+        vector = args[0].type
+        kind = ir.FunctionType(vector, [vector] * len(args))
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{vector.count}f32")
         return builder.call(function, args)
 
     return build
 
 
+def _zero(lanes: Any) -> Any:
+    return ir.Constant(lanes.type, [0] * lanes.type.count)
+
+
 def _relu(builder: Any, lanes: Any) -> Any:
-    zero = ir.Constant(_LLVM[Lanes], [0.0] * LANES)
-    return builder.select(builder.fcmp_ordered(">", lanes, zero), lanes, zero)
+    return _where_positive(builder, lanes, lanes)
 
 
 def _select_bit(builder: Any, mask: Any, if_set: Any, if_clear: Any) -> Any:
-    zero = ir.Constant(_LLVM[Words], [0] * LANES)
-    return builder.select(builder.icmp_unsigned("!=", mask, zero), if_set, if_clear)
+    return builder.select(builder.icmp_unsigned("!=", mask, _zero(mask)), if_set, if_clear)
 
 
 def _where_positive(builder: Any, condition: Any, lanes: Any) -> Any:
-    zero = ir.Constant(_LLVM[Lanes], [0.0] * LANES)
-    return builder.select(builder.fcmp_ordered(">", condition, zero), lanes, zero)
+    return builder.select(builder.fcmp_ordered(">", condition, _zero(condition)), lanes, _zero(lanes))
+
+
+def _zero_up_to(builder: Any, lanes: Any, limit: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<=", lanes, limit), _zero(lanes), lanes)
+
+
+def _cast(name: str, kind: Any) -> Callable[..., Any]:
+    return lambda builder, a: getattr(builder, name)(a, ir.VectorType(kind, a.type.count))
 
 
 @intrinsic
@@ -186,7 +267,7 @@ def sum_lanes(typing: Any, lanes: Any) -> Any:
     """Sum all lanes, halves added to halves, so always in the same order."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value, size, word = args[0], LANES, ir.IntType(32)
+        value, size, word = args[0], lanes.width, ir.IntType(32)
         while size > 1:
             size //= 2
             undefined = ir.Constant(value.type, ir.Undefined)
@@ -199,39 +280,42 @@ def sum_lanes(typing: Any, lanes: Any) -> Any:
             value = builder.fadd(low, high)
         return builder.extract_element(value, ir.Constant(word, 0))
 
-    return types.float32(Lanes), generate
+    return types.float32(lanes), generate
 
 
-_unary = (Lanes,)
-_ternary = (Lanes, Lanes, Lanes)
+_float, _word = types.float32, types.uint32
 # a b + c: rounded once where the processor has it, as every processor of the last ten years does
-fma = _elementwise(Lanes, _ternary, _llvm_function("fmuladd", 3))
-sqrt = _elementwise(Lanes, _unary, _llvm_function("sqrt", 1))
-relu = _elementwise(Lanes, _unary, _relu)
-where_positive = _elementwise(Lanes, (Lanes, Lanes), _where_positive)  # the second where the first is > 0, else 0
-choose = _elementwise(Lanes, (Words, Lanes, Lanes), _select_bit)
-to_float = _elementwise(Lanes, (Words,), lambda b, a: b.uitofp(a, _LLVM[Lanes]))
-bits_of = _elementwise(Words, _unary, lambda b, a: b.bitcast(a, _LLVM[Words]))
-from_bits = _elementwise(Lanes, (Words,), lambda b, a: b.bitcast(a, _LLVM[Lanes]))
+fma = _elementwise(_float, (_float, _float, _float), _llvm_function("fmuladd"))
+sqrt = _elementwise(_float, (_float,), _llvm_function("sqrt"))
+relu = _elementwise(_float, (_float,), _relu)
+where_positive = _elementwise(_float, (_float, _float), _where_positive)  # the second where the first is > 0, else 0
+zero_up_to = _elementwise(
+    _float, (_float, _float), _zero_up_to
+)  # 0 where the first is up to the second, else the first
+choose = _elementwise(_float, (_word, _float, _float), _select_bit)
+to_float = _elementwise(_float, (_word,), _cast("uitofp", ir.FloatType()))
+bits_of = _elementwise(_word, (_float,), _cast("bitcast", ir.IntType(32)))
+from_bits = _elementwise(_float, (_word,), _cast("bitcast", ir.FloatType()))
 
-_OPERATORS: dict[Any, dict[_LanesType, Callable[..., Any]]] = {
-    operator.add: {Lanes: lambda b, x, y: b.fadd(x, y), Words: lambda b, x, y: b.add(x, y)},
-    operator.sub: {Lanes: lambda b, x, y: b.fsub(x, y), Words: lambda b, x, y: b.sub(x, y)},
-    operator.mul: {Lanes: lambda b, x, y: b.fmul(x, y)},
-    operator.xor: {Words: lambda b, x, y: b.xor(x, y)},
-    operator.and_: {Words: lambda b, x, y: b.and_(x, y)},
-    operator.lshift: {Words: lambda b, x, y: b.shl(x, y)},
-    operator.rshift: {Words: lambda b, x, y: b.lshr(x, y)},
+_OPERATORS: dict[Any, dict[types.Type, Callable[..., Any]]] = {
+    operator.add: {_float: lambda b, x, y: b.fadd(x, y), _word: lambda b, x, y: b.add(x, y)},
+    operator.sub: {_float: lambda b, x, y: b.fsub(x, y), _word: lambda b, x, y: b.sub(x, y)},
+    operator.mul: {_float: lambda b, x, y: b.fmul(x, y)},
+    operator.xor: {_word: lambda b, x, y: b.xor(x, y)},
+    operator.and_: {_word: lambda b, x, y: b.and_(x, y)},
+    operator.lshift: {_word: lambda b, x, y: b.shl(x, y)},
+    operator.rshift: {_word: lambda b, x, y: b.lshr(x, y)},
 }
 
 
-def _overload(symbol: Any, builds: dict[_LanesType, Callable[..., Any]]) -> None:
+def _overload(symbol: Any, builds: dict[types.Type, Callable[..., Any]]) -> None:
     compiled = {kind: _elementwise(kind, (kind, kind), build) for kind, build in builds.items()}
 
     @overload(symbol)
     def _apply(a, b):  # bare, because Numba wants the signature of the lambda
-        if a == b and a in compiled:
-            work = compiled[a]
+        lanes = [one for one in (a, b) if isinstance(one, LanesType)]
+        if lanes and lanes[0].scalar in compiled:
+            work = compiled[lanes[0].scalar]
             return lambda a, b: work(a, b)
         return None
 

@@ -4,7 +4,7 @@
 
 Lanes are episodes. The state of a block has a row per neuron and, below, a row per input channel, so that [rho W |
 W_in] is one sparse matrix: each of its nonzeros is one broadcast and one multiply-add of all lanes, and one pass over
-it serves LANES episodes.
+it serves a whole block. One episode alone has no use for lanes of episodes: see `_alone`.
 """
 
 from typing import NamedTuple
@@ -12,9 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, uintp
 from numpy.typing import NDArray
+from scipy import sparse
 
 from kenyon._inputs import load_keys, write_input
-from kenyon._simd import LANES, fma, item, lanes_of, load, relu, store
+from kenyon._simd import fma, item, lanes_like, load, relu, store, zero_up_to
+
+# States up to this count as 0: those of neurons at rest would end as denormal numbers, which slow processors down.
+SMALLEST = np.float32(1e-30)
 
 
 class Network(NamedTuple):
@@ -26,19 +30,24 @@ class Network(NamedTuple):
     leak: np.float32
 
 
+def network(weights: sparse.csr_array, leak: float) -> Network:
+    """Return [rho W | W_in], shape (n_neurons, n_neurons + n_channels), as the kernel takes it."""
+    ends, columns = weights.indptr[1:].astype(np.uint32), weights.indices.astype(np.uint32)
+    return Network(ends, columns, weights.data.astype(np.float32), np.float32(leak))
+
+
 @njit
-def _step(network, n_neurons, state, new):
+def _step(network, state, new):
     """Advance all neurons of one block by one step."""
-    keep, gain = lanes_of(np.float32(1) - network.leak), lanes_of(network.leak)
+    keep, gain = np.float32(1) - network.leak, network.leak
     k = uintp(0)
-    for neuron in range(n_neurons):
+    for neuron in range(uintp(len(network.row_ends))):
         end = uintp(item(network.row_ends, neuron))
-        drive = lanes_of(np.float32(0))
+        drive = lanes_like(state, np.float32(0))
         while k < end:
-            weight = lanes_of(item(network.weights, k))
-            drive = fma(weight, load(state, uintp(item(network.columns, k))), drive)
+            drive = fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
             k += uintp(1)
-        store(new, neuron, fma(gain, relu(drive), keep * load(state, neuron)))
+        store(new, neuron, zero_up_to(fma(gain, relu(drive), keep * load(state, neuron)), SMALLEST))
 
 
 @njit
@@ -46,7 +55,7 @@ def _keep(state, first, kept, out):
     """Write a block's states to `out`, sixteen neurons at a time to stay within the nearest cache."""
     n_episodes, _, n_neurons = out.shape
     for start in range(0, n_neurons, 16):
-        for lane in range(min(LANES, n_episodes - first)):
+        for lane in range(min(state.shape[1], n_episodes - first)):
             for neuron in range(start, min(start + 16, n_neurons)):
                 out[first + lane, kept, neuron] = state[neuron, lane]
 
@@ -54,34 +63,30 @@ def _keep(state, first, kept, out):
 @njit
 def _overflow(state, n_neurons):
     """Tell whether any lane of any neuron is not finite: v - v is 0 for finite v, else NaN."""
-    total = lanes_of(np.float32(0))
-    for neuron in range(n_neurons):
+    total = lanes_like(state, np.float32(0))
+    for neuron in range(uintp(n_neurons)):
         v = load(state, neuron)
         total = total + (v - v)
     store(state, uintp(0), total)
-    return not np.isfinite(state[0].sum())
+    return not np.isfinite(state.values[0].sum())
 
 
 @njit(nogil=True, cache=True)
-def simulate(network, episodes, state, new, clean, out):
-    """Run episodes and write their last states to `out`, shape (n_episodes, n_last, n_neurons); False on overflow.
-
-    `state`, `new` and `clean` are work space: (n_neurons + n_channels, LANES) twice and (n_channels, LANES).
-    """
+def simulate(network, episodes, work, out):
+    """Run episodes and write their last states to `out`, shape (n_episodes, n_last, n_neurons); False on overflow."""
     n_episodes, n_last, n_neurons = out.shape
     n_steps = episodes.shown.shape[1] * episodes.steps
-    rows = uintp(n_neurons)
-    words = np.empty((2, LANES), np.uint32)
-    for first in range(0, n_episodes, LANES):
-        k0, k1 = load_keys(episodes.keys, first, words)
-        state[:] = np.float32(0)
+    state, new = work.state, work.new
+    for first in range(0, n_episodes, state.values.shape[1]):
+        k0, k1 = load_keys(episodes.keys, first, work.words)
+        state.values[:] = np.float32(0)
         for step in range(n_steps):
-            write_input(episodes, clean, k0, k1, first, step, state, rows)
-            _step(network, rows, state, new)
+            write_input(episodes, work.clean, k0, k1, first, step, state, uintp(n_neurons))
+            _step(network, state, new)
             state, new = new, state
             kept = step - (n_steps - n_last)
             if kept >= 0:
-                _keep(state, first, kept, out)
-        if _overflow(state, rows):
+                _keep(state.values, first, kept, out)
+        if _overflow(state, n_neurons):
             return False
     return True

@@ -16,13 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kenyon import _checks, _seeding, connectivity
-from kenyon._inputs import Episodes
-from kenyon._simd import LANES, aligned
-from kenyon._simulate import Network, simulate
+from kenyon import _alone, _checks, _seeding, connectivity
+from kenyon._alone import simulate_alone, sorted_network
+from kenyon._inputs import Episodes, trace, work_space
+from kenyon._simd import LANES, Rows, Rows8, Rows16, Rows32
+from kenyon._simulate import network, simulate
 from kenyon.tasks import Task
 
 CHUNK = 2**19  # states a thread makes at a time: 512 episodes of 1000 neurons
+FEW = 2  # episodes that are quicker one by one than in lanes
+WIDE = 8000  # neurons beyond which 16 lanes are quicker than 32
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -106,12 +109,7 @@ class Reservoir:
             _seeding.generator(seed, "network", "input"),
         )
         both = sparse.hstack([self.W, self.W_in], format="csr")
-        self._network = Network(
-            both.indptr[1:].astype(np.uint32),
-            both.indices.astype(np.uint32),
-            both.data.astype(np.float32),
-            np.float32(self.leak_rate),
-        )
+        self._network, self._sorted = network(both, self.leak_rate), sorted_network(both, self.leak_rate)
 
     def __repr__(self) -> str:
         return (
@@ -157,7 +155,7 @@ class Reservoir:
         def job(chunk: slice) -> None:
             self._simulate(_equal_lengths(_checks.single("inputs", series[chunk])), out[chunk])
 
-        _drain(_in_order(job, _chunks(len(series), self._chunk), threads))
+        _drain(_in_order(job, _chunks(len(series), self._chunk(len(series), threads)), threads))
         return out if trajectory else out[:, 0]
 
     def stream(
@@ -194,24 +192,36 @@ class Reservoir:
             self._simulate(task._episodes(draw), out)
             return Batch(out[:, 0], draw.labels, draw.items)
 
-        size = batch_size * -(-self._chunk // batch_size)
+        size = batch_size * -(-self._chunk(n_episodes, threads) // batch_size)
         chunks = _in_order(job, _chunks(n_episodes, size), threads)
         return (chunk.part(first, batch_size) for chunk in chunks for first in range(0, len(chunk.items), batch_size))
 
-    @property
-    def _chunk(self) -> int:
-        """Episodes a thread takes at a time: enough to fill lanes, few enough for memory."""
-        return max(4 * LANES, min(512, CHUNK // self.n_neurons // LANES * LANES))
+    def _chunk(self, n_episodes: int, threads: int) -> int:
+        """Episodes a thread takes at a time: enough to fill lanes, few enough for memory and to share out."""
+        most = max(4 * LANES, min(512, CHUNK // self.n_neurons // LANES * LANES))
+        return max(1, min(most, -(-n_episodes // threads)))
 
     def _simulate(self, episodes: Episodes, out: NDArray[np.float32]) -> None:
-        """Call the kernel on work space of its own, and refuse states that overflowed."""
-        rows = self.n_neurons + self.n_inputs
-        work = aligned(rows, LANES), aligned(rows, LANES), aligned(self.n_inputs, LANES)
-        if not simulate(self._network, episodes, *work, out):
+        """Call the kernel that suits the number of episodes, and refuse states that overflowed."""
+        if len(out) <= FEW:
+            inputs = np.empty((len(out), episodes.shown.shape[1] * episodes.steps, self.n_inputs), np.float32)
+            trace(episodes, work_space(Rows8, 0, self.n_inputs), inputs)
+            room = _alone.work_space(self._sorted, self.n_inputs)
+            finite = all(simulate_alone(self._sorted, s, room, V) for s, V in zip(inputs, out, strict=True))
+        else:
+            work = work_space(self._rows(len(out)), self.n_neurons, self.n_inputs)
+            finite = simulate(self._network, episodes, work, out)
+        if not finite:
             raise ValueError(
                 f"the states grew beyond float32 with spectral_radius={self.spectral_radius:g}; "
                 "use a smaller spectral_radius, a smaller input_gain or smaller inputs"
             )
+
+    def _rows(self, n_episodes: int) -> type[Rows]:
+        """Choose the number of lanes: few for few episodes, and where more would leave the nearer caches."""
+        if n_episodes <= 8:
+            return Rows8
+        return Rows32 if n_episodes > 16 and self.n_neurons <= WIDE else Rows16
 
     def _run_list(
         self, series: Sequence[NDArray[np.float32]], trajectory: bool, threads: int
@@ -232,7 +242,7 @@ class Reservoir:
                 for i, states in zip(members, out, strict=True):
                     whole[i] = states[n_steps - len(series[i]) :].copy()
 
-        _drain(_in_order(job, _chunks(len(series), self._chunk), threads))
+        _drain(_in_order(job, _chunks(len(series), self._chunk(len(series), threads)), threads))
         return whole if trajectory else final
 
     def _series(self, position: int, values: Any) -> NDArray[np.float32]:

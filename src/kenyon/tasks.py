@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
-from kenyon._inputs import Episodes, trace
+from kenyon._inputs import Episodes, trace, work_space
 from kenyon._noise import random_words
-from kenyon._simd import LANES, aligned
+from kenyon._simd import Rows32
 from kenyon.odours import Odours
 
 
@@ -113,7 +113,7 @@ class Task:
         """Return what the input channels receive in drawn episodes."""
         n_channels = len(self.odours.channels)
         out = np.empty((len(draw.items), self.n_steps, n_channels), np.float32)
-        trace(self._episodes(draw), aligned(n_channels, LANES), aligned(n_channels, LANES), out)
+        trace(self._episodes(draw), work_space(Rows32, 0, n_channels), out)
         return out
 
     def _episodes(self, draw: Draw) -> Episodes:

@@ -1,0 +1,95 @@
+"""The kernel for one episode alone: lanes are neurons.
+
+    V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + rho W V(t) ]
+
+Eight neurons at a time; each gathers what its connections carry. Neurons are sorted by their number of connections, so
+that eight neighbours have nearly as many. A neuron's connections are added up in the same order as in `_simulate`, so
+that the states are the same to the bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, uintp
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kenyon._simd import Rows8, aligned, fma, gather, lanes_like, load, relu, store, zero_up_to
+from kenyon._simulate import SMALLEST
+
+WIDTH = 8
+
+
+class SortedNetwork(NamedTuple):
+    """[rho W | W_in] by eights of neurons, sorted by their number of connections, and the leak.
+
+    The state has the neurons in that order, filled up to whole eights, and then the input channels.
+    """
+
+    order: NDArray[np.uint32]  # (n_neurons,): which neuron comes where
+    ends: NDArray[np.uint32]  # (n_eights,): where the rows of connections of each eight end
+    columns: Rows8  # a row holds one connection of each of eight neurons
+    weights: Rows8  # 0 where a neuron has no more
+    leak: np.float32
+
+
+def sorted_network(weights: sparse.csr_array, leak: float) -> SortedNetwork:
+    """Return [rho W | W_in], shape (n_neurons, n_neurons + n_channels), as the kernel takes it."""
+    n_neurons, n_rows = weights.shape
+    order = np.argsort(np.diff(weights.indptr), kind="stable")
+    ordered, n_padded = weights[order], -(-n_neurons // WIDTH) * WIDTH
+    degrees = np.diff(ordered.indptr)
+    lengths = np.pad(degrees, (0, n_padded - n_neurons)).reshape(-1, WIDTH).max(axis=1)
+    ends = np.cumsum(lengths)
+    place = np.empty(n_rows, np.uint32)  # of each neuron and each channel in the state
+    place[order], place[n_neurons:] = np.arange(n_neurons), n_padded + np.arange(n_rows - n_neurons)
+    neuron = np.repeat(np.arange(n_neurons), degrees)
+    row = (ends - lengths)[neuron // WIDTH] + np.arange(ordered.nnz) - ordered.indptr[neuron]
+    columns, values = np.zeros((ends[-1], WIDTH), np.uint32), np.zeros((ends[-1], WIDTH), np.float32)
+    columns[row, neuron % WIDTH], values[row, neuron % WIDTH] = place[ordered.indices], ordered.data
+    return SortedNetwork(
+        order.astype(np.uint32), ends.astype(np.uint32), Rows8(columns), Rows8(values), np.float32(leak)
+    )
+
+
+def work_space(network: SortedNetwork, n_channels: int) -> tuple[Rows8, Rows8]:
+    """Return room for a state and the next one."""
+    n_rows = len(network.ends) + -(-n_channels // WIDTH)
+    return Rows8(aligned(n_rows, WIDTH)), Rows8(aligned(n_rows, WIDTH))
+
+
+@njit
+def _step(network, state, new):
+    """Advance all neurons by one step."""
+    keep, k = np.float32(1) - network.leak, uintp(0)
+    for eight in range(uintp(len(network.ends))):
+        end = uintp(network.ends[eight])
+        drive = lanes_like(network.weights, np.float32(0))
+        while k < end:
+            drive = fma(load(network.weights, k), gather(state, network.columns, k), drive)
+            k += uintp(1)
+        store(new, eight, zero_up_to(fma(network.leak, relu(drive), keep * load(state, eight)), SMALLEST))
+
+
+@njit(nogil=True, cache=True)
+def simulate_alone(network, inputs, work, out):
+    """Show `inputs`, shape (n_steps, n_channels), and write the last states to `out`, (n_last, n_neurons).
+
+    Return False on overflow.
+    """
+    (n_steps, n_channels), (n_last, n_neurons) = inputs.shape, out.shape
+    state, new = work
+    first = len(network.ends) * WIDTH
+    state.values[:] = np.float32(0)
+    for step in range(n_steps):
+        shown = state.values.reshape(-1)[first : first + n_channels]
+        for channel in range(n_channels):
+            shown[channel] = inputs[step, channel]
+        _step(network, state, new)
+        state, new = new, state
+        kept = step - (n_steps - n_last)
+        if kept >= 0:
+            values = state.values.reshape(-1)
+            for place in range(n_neurons):
+                out[kept, network.order[place]] = values[place]
+    return np.isfinite(out[n_last - 1]).all()
