@@ -7,6 +7,7 @@ xi is fresh at every step and channel. It is part of the work: every system make
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +18,17 @@ from scipy import sparse
 import kenyon as kn
 
 CLASSES = 2, 10, 100
+THREADS = 2
+
+# What a system makes of a workload, a series and updates; each takes how many, so that a slow one may do a part.
+Array = NDArray[np.floating]
+Finals = Callable[[int, float], Array]  # n episodes, noise -> the states at their ends, (n, n_neurons)
+Trajectory = Callable[[int], Array]  # n steps -> the states after each, (n, n_neurons)
+Learning = Callable[[int], tuple[Array, Array]]  # n updates -> W, theta
+
+
+class Refused(Exception):
+    """A system cannot take this work, with the reason."""
 
 
 class Network(NamedTuple):
@@ -61,6 +73,20 @@ class Workload:
     def clean(self, n: int) -> NDArray[np.float32]:
         """Return the elements shown in the first n episodes, without noise: (n, n_elements, n_channels)."""
         return self.task.odours.scaled[self.task.items[self.task.draw(n).items]]
+
+    def blocks(self, n: int, size: int) -> list[NDArray[np.float32]]:
+        """Return the same in blocks of at most `size` episodes: (n_elements, n_channels, episodes)."""
+        clean = self.clean(n)
+        return [np.ascontiguousarray(clean[k : k + size].transpose(1, 2, 0)) for k in range(0, n, size)]
+
+    def noisy(self, n: int, noise: float) -> NDArray[np.float32]:
+        """Return what is shown at every step, with NumPy's noise: (n, n_steps, n_channels)."""
+        inputs = self.clean(n).repeat(self.steps, axis=1)
+        xi = np.random.default_rng(0).standard_normal(inputs.shape, np.float32)
+        xi *= np.float32(noise)
+        xi += 1
+        inputs *= xi
+        return inputs
 
 
 @dataclass(frozen=True)
