@@ -228,9 +228,9 @@ def torch_sparse(weights: sparse.csr_array) -> Any:
 def jax_scan(work: Workload) -> Finals:
     """`lax.scan` over steps with [W | W_in] as BCSR, blocks of 256 on two threads, random numbers by "rbg".
 
-    Blocks of 128 and 512: 1.3 and 1.2 times as long; on one thread: twice; Threefry: 1.2. Rows gathered and added up
-    column by column: 1.7; the same with rows sorted by length and cut into slices: as long; as BCOO, segment sums and
-    dense: 15 to 25 times.
+    Blocks of 128 and 512: 0.8 to 1.3 and 1.1 to 1.2 times as long; on one thread: 1.5 to 2; Threefry: 1.2. Rows
+    gathered and added up column by column: 1.1; the same with rows sorted by length and cut into 8 to 32 slices: 0.7
+    to 1.2. Dense: 5 times; segment sums: 6; BCOO: 6 to 9.
     """
     import jax
     import jax.numpy as jnp

@@ -19,7 +19,8 @@ import kenyon as kn
 def reservoirpy(work: Workload) -> Finals:
     """Episodes from rest, one after another, in double precision with sparse weights, as a list of series.
 
-    Two workers: 1.2 times as long; dense W: 17 or more. Its nodes hold one state, so there are no batches.
+    One by one, two workers, W_in sparse, single precision: no difference beyond the machine's moods; dense W: 10 times
+    or more. Its nodes hold one state, so there are no batches.
     """
     node = reservoirpy_node(work.network)
 
@@ -114,7 +115,7 @@ def reservoirpy_jax_node(net: Network) -> Any:
 
 
 def pyrcn(work: Workload) -> Finals:
-    """Its blocks, sparse, one episode after another; its batches in PyTorch are dense and took longer."""
+    """Its blocks, sparse, one episode after another; in its batches in PyTorch a step is two dense N x N products."""
     transform = pyrcn_blocks(work.network)
     return lambda n, noise: np.stack([transform(one)[-1] for one in work.noisy(n, noise)])
 
