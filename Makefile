@@ -14,7 +14,7 @@ test: .venv/.test
 	$(BIN)/pytest
 
 bench: .venv/.bench
-	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/environments.py
 	$(BIN)/python benchmarks/experiments.py

@@ -54,7 +54,7 @@ SERIES = (
     System("JAX scan", "jax", arrays.jax_series),
     System("ReservoirPy", "reservoirpy", libs.reservoirpy_series),
     System("ReservoirPy JAX", "reservoirpy", libs.reservoirpy_jax_series),
-    System("PyRCN", "pyrcn", libs.pyrcn_series),
+    System("PyRCN", "pyrcn", libs.pyrcn_series, few=5000),
     System("rclib", "rclib", libs.rclib_series, other=OWN),
 )
 UPDATES = (

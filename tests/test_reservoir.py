@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
+from kenyon._simd import Rows8, Rows16
 from tests import naive
 
 ODOURS = kn.load_odours()
@@ -73,6 +74,36 @@ def test_stream_does_not_depend_on_batches_and_threads(batch_size, threads):
     assert [len(batch.items) for batch in batches[:-1]] == [batch_size] * (len(batches) - 1)
     for parts, whole in zip(zip(*batches, strict=True), expected, strict=True):
         np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("n_neurons", [1, 7, 8, 33, 200])
+@pytest.mark.parametrize("connections", [0, 5])
+@pytest.mark.parametrize("task", [STATIC, SEQUENCE])
+def test_kernels_and_widths_give_the_same_bits(n_neurons, connections, task, monkeypatch):
+    reservoir = kn.Reservoir(n_neurons, seed=1, connections=connections)
+    expected = gather(reservoir, task, 40, seed=2, batch_size=1)  # 32 lanes
+    for few, rows in ((0, Rows8), (0, Rows16), (99, None)):  # None: one by one
+        monkeypatch.setattr("kenyon.reservoir.FEW", few)
+        monkeypatch.setattr(kn.Reservoir, "_rows", lambda self, n, rows=rows: rows)
+        np.testing.assert_array_equal(gather(reservoir, task, 40, seed=2, batch_size=40).states, expected.states)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 9, 16, 17, 31, 32, 33, 65])
+def test_states_do_not_depend_on_how_many_are_asked_for(n):
+    reservoir = kn.Reservoir(50, seed=1)
+    np.testing.assert_array_equal(
+        gather(reservoir, STATIC, n, seed=4).states, gather(reservoir, STATIC, 70, seed=4).states[:n]
+    )
+
+
+def test_what_fades_away_ends_at_nothing():
+    reservoir = kn.Reservoir(30, leak_rate=0.5, spectral_radius=0.1, seed=1)
+    silence = np.zeros((3, 400, 24), np.float32)
+    silence[:, 0] = 1
+    for states in (reservoir.run(silence[:1], trajectory=True), reservoir.run(silence, trajectory=True)):
+        assert states[0, 20].max() > 0
+        assert not states[:, -1].any()
+        assert states[states > 0].min() > 1e-30  # far above the denormal numbers
 
 
 def test_run_does_not_depend_on_company_order_or_threads():

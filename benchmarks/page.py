@@ -1,0 +1,167 @@
+"""What `run.py` found, as text and as pictures: the page docs/benchmarks.md is nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from kenyon.paper import style
+
+if TYPE_CHECKING:
+    from figure2 import Figure2
+    from growth import Curve
+    from run import Found, Table
+
+DOCS = Path(__file__).parents[1] / "docs"
+PICTURES = DOCS / "pictures" / "benchmarks"
+TITLES = {
+    "static": "Static task: 1000 neurons, 50 steps, 24 noisy channels; 2048 episodes",
+    "sequences": "Sequences: 1000 neurons, 30 steps, 24 noisy channels; 2048 episodes",
+    "large": "A large reservoir: 20,000 neurons, 50 steps; 256 episodes",
+    "series": "One long series: 1000 neurons, 100,000 steps, every state kept",
+}
+BLUE, GREY = "#0072B2", "0.65"
+_HEAD = """# Benchmarks
+
+Written by `make bench`, from one run. Every system is given the same weights and inputs to the byte, and makes its own
+input noise. Its states, or what it learns, are compared with Kenyon's first: one that differs is not timed. All have two
+threads where they can use them, and each is in the quickest form that we found for it; what else was tried is in
+`benchmarks/peers_arrays.py` and `peers_reservoirs.py`. Times are medians of interleaved rounds, with the least and the
+greatest; ratios are of medians, within this run. Losses are printed too.
+"""
+_LIMIT = """
+## The machine's limit
+
+What two threads of this machine do when nothing but loads and multiply-adds is asked of them, by where the rows of 32
+lanes (16 for 20,000 neurons) are:
+"""
+_SHARES = """
+And the share of its limit that each kernel reaches. The limit does the kernel's own multiply-adds on rows in the same
+order and the same level of cache, but writes nothing and makes no noise (simulation), or gathers and adds (one series),
+or only reads and writes the weights once (updates): see `benchmarks/limit.py`.
+"""
+
+
+def write(found: Found) -> None:
+    """Write the page and its pictures."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with mpl.rc_context(style.RC):
+        systems(found.tables).savefig(PICTURES / "systems.png", dpi=160)
+        growth(found.curves).savefig(PICTURES / "growth.png", dpi=160)
+    (DOCS / "benchmarks.md").write_text(text(found), encoding="utf-8")
+
+
+def text(found: Found) -> str:
+    """Return the page."""
+    return "\n".join(_lines(found)) + "\n"
+
+
+def _lines(found: Found) -> Iterable[str]:
+    yield from (*_HEAD.splitlines(), "")
+    yield from (f"- {line}" for line in found.machine)
+    yield from ("", "## What we aim at", "")
+    verdicts = ((one.text, one.found, "met" if one.met else "**missed**") for one in found.aims)
+    yield from _table(("aim", "came out", ""), verdicts)
+    yield from ("", "## Beside other systems", "", "![Time of all systems](pictures/benchmarks/systems.png)")
+    for one in found.tables:
+        yield from ("", f"### {TITLES.get(one.name, one.name.capitalize())}", "")
+        yield from _table((f"us per {one.unit}", "median (least to greatest)", "to Kenyon", "agreement"), _rows(one))
+    yield from ("", "## The whole of figure 2, one seed", "", *_figure2(found.figure2))
+    yield from (*_LIMIT.splitlines(), "")
+    rates = ((name, f"{rate:.1f}") for name, rate in found.rates.items())
+    yield from _table(("rows picked at random", "10^9 multiply-adds a second"), rates)
+    yield from (*_SHARES.splitlines(), "")
+    shares = (
+        (name, one["kernel"].text(), one["limit"].text(), f"{one['share']:.0%}") for name, one in found.shares.items()
+    )
+    yield from _table(("kernel", "us", "limit, us", "share"), shares)
+    yield from ("", "## Growth", "", "![Time and memory against size](pictures/benchmarks/growth.png)", "")
+    yield from _table(("against", "from", "to", "exponent"), (_ends(one) for one in found.curves))
+    yield from (
+        "",
+        "## Start and small batches",
+        "",
+        f"- From the start of a process to its first episode, kernels cached: {found.start.text(1)} s.",
+        f"- A reservoir of 20,000 neurons is built in {found.build.text(1)} s.",
+        f"- Noise takes {found.noise:.0%} of a step.",
+        "",
+    )
+    small = ((str(n), taken.text()) for n, taken in found.small.items())
+    yield from _table(("episodes in a call, one thread", "us per episode"), small)
+
+
+def _figure2(whole: Figure2) -> Iterable[str]:
+    parts = ", ".join(f"{taken.text()} us for {networks}" for networks, taken in sorted(whole.update.items()))
+    yield f"Four learners at six sizes: {whole.simulated:,} episodes simulated. Kenyon takes **{whole.ours:.1f} s** on two"
+    yield f"threads. ReservoirPy and NumPy would take {whole.theirs:.0f} s, **{whole.theirs / whole.ours:.0f} times as long**."
+    yield f"That is extrapolated, from ReservoirPy's {whole.episode.text()} us an episode, and NumPy's time for"
+    yield f"an update by the number of networks that learn side by side: {parts}."
+
+
+def _ends(curve: Curve) -> tuple[str, ...]:
+    ends = ((curve.x[k], curve.y[k]) for k in (0, -1))
+    return curve.name, *(f"{x:,.0f}: {y:.3g} {curve.unit}" for x, y in ends), f"{curve.exponent:.2f}"
+
+
+def _rows(one: Table) -> Iterable[tuple[str, ...]]:
+    for row in one.rows:
+        name = f"{row.name} ({row.note})" if row.note and not row.note.startswith("other") else row.name
+        shown = (row.times.text(), f"{one.to_kenyon(row):.1f}") if row.times else ("not timed", "")
+        yield name, *shown, row.agreement
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * len(head)
+    yield from ("| " + " | ".join(row) + " |" for row in rows)
+
+
+def systems(tables: Sequence[Table]) -> Figure:
+    """Draw the time of every system on every kind of work, on logarithmic axes."""
+    figure = Figure(figsize=(style.WIDTH * style.CM, 13 * style.CM), layout="constrained")
+    shown = [one for one in tables if one.name in TITLES]
+    for axes, one in zip(figure.subplots(2, 2).flat, shown, strict=True):
+        rows = [row for row in one.rows if row.times][::-1]
+        values = [row.times.median * 1e6 for row in rows]
+        spread = [
+            (v - row.times.values.min() * 1e6, row.times.values.max() * 1e6 - v)
+            for v, row in zip(values, rows, strict=True)
+        ]
+        colours = [BLUE if row.name == "Kenyon" else GREY for row in rows]
+        axes.barh([row.name for row in rows], values, xerr=np.transpose(spread), color=colours, error_kw={"lw": 0.8})
+        for place, (value, row) in enumerate(zip(values, rows, strict=True)):
+            ratio = one.to_kenyon(row)
+            axes.annotate(
+                "" if row.name == "Kenyon" else f"{ratio:.1f}x" if ratio < 100 else f"{ratio:.0f}x",
+                (max(value, row.times.values.max() * 1e6), place),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=6.5,
+            )
+        axes.set(xscale="log", xlabel=f"us per {one.unit}", title=TITLES[one.name].split(":")[0])
+        axes.set_xlim(right=max(values) * 6)
+    return figure
+
+
+def growth(curves: Sequence[Curve]) -> Figure:
+    """Draw times and memory against what grows, with the fitted line."""
+    figure = Figure(figsize=(style.WIDTH * style.CM, 9.5 * style.CM), layout="constrained")
+    for axes, one in zip(figure.subplots(2, 4).flat, curves, strict=True):
+        axes.loglog(one.x, one.y, "o", color=BLUE)
+        slope, level = np.polyfit(np.log(one.x), np.log(one.y), 1)
+        ends = np.array([one.x[0], one.x[-1]])
+        axes.loglog(ends, np.exp(level) * ends**slope, color="0.4", lw=1)
+        axes.set(
+            xlabel=one.name.split(",")[0],
+            ylabel=f"peak memory, {one.unit}" if one.unit == "MB" else f"time, {one.unit}",
+        )
+        axes.set_title(f"exponent {slope:.2f}")
+        if max(one.y) < 3 * min(one.y):
+            axes.set_ylim(min(one.y) / 2, max(one.y) * 2)
+    return figure

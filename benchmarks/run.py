@@ -1,0 +1,184 @@
+"""Kenyon beside other systems and the machine's limit: prints tables, writes docs/benchmarks.md and its pictures.
+
+python benchmarks/run.py [--quick]        (--quick: one round of everything, to see that it works; writes nothing)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import figure2
+import growth
+import limit
+import page
+import peers
+import start
+import workloads
+from timing import Times, interleave, machine, ratio, say
+from workloads import THREADS
+
+BATCHED = "SciPy CSR", "PyTorch sparse", "PyTorch dense", "JAX scan"
+
+
+class Row(NamedTuple):
+    """One system on one kind of work; `times` are seconds for one episode, step or update."""
+
+    name: str
+    agreement: str
+    times: Times | None = None
+    note: str = ""
+
+
+class Table(NamedTuple):
+    """All systems on one kind of work, Kenyon first."""
+
+    name: str
+    unit: str
+    rows: list[Row]
+
+    def to_kenyon(self, row: Row) -> float:
+        """Return how many times as long as Kenyon a system takes; 0 where it was not timed."""
+        assert self.rows[0].times is not None
+        return ratio(row.times, self.rows[0].times) if row.times else 0.0
+
+    def best(self, names: Sequence[str]) -> tuple[str, float]:
+        """Return the quickest of some systems that do the same work, and its ratio to Kenyon."""
+        same = [row for row in self.rows if row.name in names and row.times and not row.note.startswith("other")]
+        quickest = min(same, key=self.to_kenyon)
+        return quickest.name, self.to_kenyon(quickest)
+
+
+class Aim(NamedTuple):
+    """Something that is to hold, and what came out."""
+
+    text: str
+    found: str
+    met: bool
+
+
+class Found(NamedTuple):
+    """All that was measured."""
+
+    machine: list[str]
+    tables: list[Table]
+    rates: dict[str, float]
+    shares: dict[str, dict[str, Any]]
+    figure2: figure2.Figure2
+    curves: list[growth.Curve]
+    start: Times
+    build: Times
+    noise: float
+    small: dict[int, Times]
+    aims: list[Aim]
+
+
+def table(work: Any, systems: Sequence[peers.System], n: int, unit: str, rounds: int, warm: int) -> Table:
+    """Check all systems on some work, and time those that agree, in turn."""
+    say(f"checking: {work.name}")
+    extra = (work.noise,) if isinstance(work, workloads.Workload) else ()
+    verdicts = peers.check(work, systems)
+    sizes = {one.system.name: min(n, one.system.few or n) for one in verdicts}
+    works = {
+        one.system.name: partial(one.run, sizes[one.system.name], *extra) for one in verdicts if one.run is not None
+    }
+    times = interleave(works, rounds, warm)
+    rows = []
+    for system, text, run in verdicts:
+        part = f"timed on {sizes[system.name]}" if sizes[system.name] < n else ""
+        taken = Times(times[system.name].values / sizes[system.name]) if run else None
+        rows.append(Row(system.name, text, taken, "; ".join(filter(None, ("other" * bool(system.other), part)))))
+    return Table(work.name, unit, rows)
+
+
+def shares(works: dict[str, Any], rounds: int) -> dict[str, dict[str, Any]]:
+    """Time each kernel beside its limit."""
+    found = {}
+    for name in ("static", "sequences", "large"):
+        work = works[name]
+        stream: Callable[[], object] = partial(_drain, work)
+        found[name] = limit.share(stream, work.n_episodes, limit.simulation(work), rounds)
+    series = works["series"]
+    steps = series.inputs[None, :5000]
+    found["series"] = limit.share(lambda: series.reservoir.run(steps), 5000, limit.alone(series), rounds)
+    for n_classes in workloads.CLASSES:
+        work = works[f"updates {n_classes}"]
+        run = peers.UPDATES[0].prepare(work)
+        found[f"updates, {n_classes} classes"] = limit.share(
+            partial(run, len(work.V)), len(work.V), limit.updates(work), rounds
+        )
+    return found
+
+
+def _drain(work: workloads.Workload) -> None:
+    for _ in work.reservoir.stream(work.task, work.n_episodes, threads=THREADS):
+        pass
+
+
+def aims(tables: list[Table], found: dict[str, dict[str, Any]], whole: figure2.Figure2, curves: Any) -> list[Aim]:
+    by_name = {one.name: one for one in tables}
+    out = []
+    for name in ("static", "sequences"):
+        quickest, times = by_name[name].best(BATCHED)
+        out.append(Aim(f"{name}: 7 times the best of SciPy, PyTorch and JAX", f"{times:.1f} ({quickest})", times >= 7))
+        _, times = by_name[name].best(["ReservoirPy"])
+        out.append(Aim(f"{name}: 50 times ReservoirPy", f"{times:.0f}", times >= 50))
+        reached = found[name]["share"]
+        out.append(Aim(f"{name}: 60% of the limit", f"{reached:.0%}", reached >= 0.6))
+    _, times = by_name["series"].best(["ReservoirPy"])
+    out.append(Aim("one long series: 4 times ReservoirPy", f"{times:.1f}", times >= 4))
+    quickest, times = by_name["large"].best([row.name for row in by_name["large"].rows[1:]])
+    out.append(Aim("20,000 neurons: 3 times the best peer", f"{times:.1f} ({quickest})", times >= 3))
+    times = whole.theirs / whole.ours
+    out.append(Aim("figure 2: 40 times ReservoirPy and NumPy", f"{times:.0f} (extrapolated)", times >= 40))
+    out += [
+        Aim(f"time is linear in {one.name}: exponent 0.9 to 1.1", f"{one.exponent:.2f}", one.kept)
+        for one in curves
+        if one.wanted
+    ]
+    return out
+
+
+def measure(quick: bool) -> Found:
+    described = machine()
+    rounds, few, warm = (1, 1, 0) if quick else (9, 3, 1)
+    works: dict[str, Any] = {make.__name__: make() for make in (workloads.static, workloads.sequences, workloads.large)}
+    works["series"] = workloads.series(5000 if quick else 100_000)
+    works |= {f"updates {n}": workloads.updates(n) for n in workloads.CLASSES}
+    tables = [
+        table(works["static"], peers.EPISODES, 2048, "episode", rounds, warm),
+        table(works["sequences"], peers.EPISODES, 2048, "episode", rounds, warm),
+        table(works["large"], peers.EPISODES, works["large"].n_episodes, "episode", few, warm),
+        table(works["series"], peers.SERIES, len(works["series"].inputs), "step", few, 0),
+        *(table(works[f"updates {n}"], peers.UPDATES, 1000, "update", rounds, warm) for n in workloads.CLASSES),
+    ]
+    reached = shares(works, rounds)
+    whole = figure2.measure(rounds)
+    curves = growth.curves(few)
+    return Found(
+        described,
+        tables,
+        limit.rates(rounds),
+        reached,
+        whole,
+        curves,
+        start.start(),
+        start.build(),
+        start.noise(2 * rounds + 1),
+        start.small_batches(rounds),
+        aims(tables, reached, whole, curves),
+    )
+
+
+def main() -> None:
+    quick = "--quick" in sys.argv[1:]
+    found = measure(quick)
+    print(page.text(found))
+    if not quick:
+        page.write(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Tools of all benchmarks: interleaved rounds, processes of their own, and which machine it was."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+PACKAGES = ["kenyon", "numpy", "scipy", "numba", "torch", "jax", "reservoirpy", "pyrcn", "rclib"]
+
+
+class Times(NamedTuple):
+    """Seconds of the same work in several rounds."""
+
+    values: NDArray[np.float64]
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.values))
+
+    def text(self, unit: float = 1e-6) -> str:
+        """Return the median, and the least and the greatest, in units of so many seconds, to three figures."""
+        middle, least, most = (_three(value / unit) for value in (self.median, self.values.min(), self.values.max()))
+        return f"{middle} ({least} to {most})"
+
+
+def _three(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def interleave(works: Mapping[str, Callable[[], object]], rounds: int, warm: int = 1) -> dict[str, Times]:
+    """Time every work once a round, so that a busy moment of the machine falls on all alike."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for k in range(warm + rounds):
+        say(f"round {k + 1 - warm} of {rounds}: {', '.join(works)}")
+        for name, work in works.items():
+            start = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - start)
+    return {name: Times(np.array(taken[warm:])) for name, taken in times.items()}
+
+
+def ratio(theirs: Times, ours: Times) -> float:
+    """Return how many times as long they take, by medians."""
+    return theirs.median / ours.median
+
+
+def child(what: str, code: str, *arguments: str) -> list[float]:
+    """Run code in a Python of its own and return the numbers it prints."""
+    say(f"in a process of its own: {what}")
+    done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True)
+    return [float(word) for word in done.stdout.split()]
+
+
+def say(text: str) -> None:
+    """Show progress, apart from the results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def machine() -> list[str]:
+    """Describe the machine and the versions, a line each."""
+    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    models = [line.split(":")[1].strip() for line in info.splitlines() if line.startswith("model name")]
+    load = os.getloadavg()[0]
+    return [
+        f"{models[0] if models else platform.processor()}, {os.cpu_count()} cores, {platform.system()}; "
+        f"load {load:.1f} before the start" + (" (busy: the figures suffer)" if load > 0.5 else ""),
+        f"Python {platform.python_version()}, " + ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
+    ]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
