@@ -29,8 +29,8 @@ BLUE, GREY = "#0072B2", "0.65"
 _HEAD = """# Benchmarks
 
 Written by `make bench`, from one run. Every system is given the same weights and inputs to the byte, and makes its own
-input noise. Its states, or what it learns, are compared with Kenyon's first: one that differs is not timed. All have two
-threads where they can use them, and each is in the quickest form that we found for it; what else was tried is in
+input noise. Its states, or what it learns, are compared with Kenyon's first: one that differs is not timed. All have
+two threads where they can use them, and each is in the quickest form that we found for it; what else was tried is in
 `benchmarks/peers_arrays.py` and `peers_reservoirs.py`. Times are medians of interleaved rounds, with the least and the
 greatest; ratios are of medians, within this run. Losses are printed too.
 """
@@ -97,8 +97,9 @@ def _lines(found: Found) -> Iterable[str]:
 
 def _figure2(whole: Figure2) -> Iterable[str]:
     parts = ", ".join(f"{taken.text()} us for {networks}" for networks, taken in sorted(whole.update.items()))
-    yield f"Four learners at six sizes: {whole.simulated:,} episodes simulated. Kenyon takes **{whole.ours:.1f} s** on two"
-    yield f"threads. ReservoirPy and NumPy would take {whole.theirs:.0f} s, **{whole.theirs / whole.ours:.0f} times as long**."
+    ratio = whole.theirs / whole.ours
+    yield f"Four learners at six sizes: {whole.simulated:,} episodes simulated. Kenyon takes **{whole.ours:.1f} s** on"
+    yield f"two threads. ReservoirPy and NumPy would take {whole.theirs:.0f} s, **{ratio:.0f} times as long**."
     yield f"That is extrapolated, from ReservoirPy's {whole.episode.text()} us an episode, and NumPy's time for"
     yield f"an update by the number of networks that learn side by side: {parts}."
 

@@ -55,9 +55,11 @@ def _keep(state, first, kept, out):
     """Write a block's states to `out`, sixteen neurons at a time to stay within the nearest cache."""
     n_episodes, _, n_neurons = out.shape
     for start in range(0, n_neurons, 16):
-        for lane in range(min(state.shape[1], n_episodes - first)):
-            for neuron in range(start, min(start + 16, n_neurons)):
-                out[first + lane, kept, neuron] = state[neuron, lane]
+        neurons = range(uintp(start), uintp(min(start + 16, n_neurons)))
+        for lane in range(uintp(min(state.shape[1], n_episodes - first))):
+            row = out[uintp(first) + lane, uintp(kept)]
+            for neuron in neurons:
+                row[neuron] = state[neuron, lane]
 
 
 @njit
