@@ -342,7 +342,7 @@ def main(
     show(found, console)
     console.print(f"the process grew by {growth:.1f} MB (bound {MEMORY:g})")
     if out:
-        learners = {name: one._asdict() for name, one in found.items()}
+        learners = {name: {k: v for k, v in one._asdict().items() if v == v} for name, one in found.items()}
         seconds = round(time.perf_counter() - began)
         out.write_text(
             json.dumps({"episodes": episodes, "seconds": seconds, "growth_mb": growth, "learners": learners}, indent=1)
