@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce test bench bench-data examples example-rl docs format clean
+.PHONY: reproduce test soak bench bench-data examples example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
 
@@ -12,6 +12,10 @@ test: .venv/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+
+# Ten million episodes beside their oracles, in about ten minutes; ARGS="--json figures.json" keeps the figures.
+soak: .venv/.test
+	$(BIN)/python -m tests.reliability.soak $(ARGS)
 
 bench: .venv/.bench
 	$(BIN)/python benchmarks/run.py

@@ -102,6 +102,14 @@ def test_percentile_start_and_kappa_are_those_of_the_calibration():
     assert state.kappa == pytest.approx(0.005 * S2**2 / 100, rel=1e-5)
 
 
+def test_percentiles_are_taken_in_double_precision_and_rounded_once():
+    """In single precision, versions of NumPy differ in the last bits."""
+    V = np.random.default_rng(0).random((3000, 40)).astype(np.float32)
+    below, above = np.sort(V, axis=0)[[2549, 2550]].astype(np.float64)
+    expected = below + (above - below) * (0.85 * 2999 - 2549)
+    np.testing.assert_array_equal(kn.Percentile(85.0).of(V), expected.astype(np.float32))
+
+
 def test_an_episode_in_which_nothing_is_active_changes_nothing():
     V, labels = episodes(np.random.default_rng(0), 50, 30, 2)
     learner = kn.Normalised(start=100.0)

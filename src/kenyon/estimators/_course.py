@@ -125,7 +125,7 @@ def begin(
     units = _units(chosen, V, signed)
     U = units.apply(V)
     if isinstance(chosen, Learner) and chosen.start == "prelearned":
-        chosen = replace(chosen, start=float(np.percentile(U, 50.0)))
+        chosen = replace(chosen, start=float(np.percentile(U.astype(np.float64), 50.0)))
     if isinstance(learner, str) and isinstance(chosen, Learner) and chosen.step == "fixed":
         chosen = _sized(chosen, U)
     source = Source(seed, "estimator")
@@ -150,7 +150,7 @@ def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
     """Return the learner with steps that are stable on these states."""
     theta: Any = learner.start
     if isinstance(theta, Percentile):
-        theta = np.percentile(U, theta.q, axis=0).astype(np.float32)
+        theta = theta.of(U)
     x = np.maximum(U - np.float32(theta), 0) if learner.thresholds else U
     norm2 = (x.astype(np.float64) ** 2).sum(axis=1)
     eta = 1.0 / max(float(norm2.max() if learner.batch == 1 else norm2.mean()), float(np.finfo(np.float32).tiny))

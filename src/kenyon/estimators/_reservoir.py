@@ -17,6 +17,7 @@ from kenyon.estimators._classifier import ClassPart
 from kenyon.estimators._encoding import SeriesEncoder, choose_scaling, leak_for
 from kenyon.estimators._regressor import NumberPart
 from kenyon.estimators._series import Series, check_series, chunks
+from kenyon.learning.learners import Percentile
 from kenyon.reservoir import Reservoir
 
 
@@ -289,7 +290,7 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sa
         self.theta_ = np.zeros(self.encoder_.width, np.float32)
         if self.features == "x":
             some = np.sort(np.random.default_rng(seed).permutation(len(series))[:CALIBRATION])
-            self.theta_ = np.percentile(self._states(series.take(some)), q, axis=0).astype(np.float32)
+            self.theta_ = Percentile(q).of(self._states(series.take(some)))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:

@@ -60,7 +60,7 @@ class Ridge:
         """Return the thresholds and empty sums."""
         n, theta = V.shape[1], None
         if isinstance(self.start, Percentile):
-            theta = np.percentile(V, self.start.q, axis=0).astype(np.float32)
+            theta = self.start.of(V)
         elif self.start is not None:
             theta = np.full(n, self.start, np.float32)
         return RidgeState(theta, np.zeros((n, n)), np.zeros((n_classes, n)), 0)

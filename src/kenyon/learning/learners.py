@@ -40,6 +40,10 @@ class Percentile:
     def __post_init__(self) -> None:
         _checks.real("q", self.q, 0.0, 100.0)
 
+    def of(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return this percentile of each neuron's states; in single precision it would differ with NumPy's version."""
+        return np.asarray(np.percentile(V.astype(np.float64), self.q, axis=0), np.float32)
+
 
 class State(NamedTuple):
     """Where a learner is: what it needs to go on, and nothing else."""
@@ -135,7 +139,7 @@ class Learner:
         n_neurons = V.shape[1]
         theta, theta_g = np.zeros(n_neurons, np.float32), 0.0
         if isinstance(self.start, Percentile):
-            theta = np.percentile(V, self.start.q, axis=0).astype(np.float32)
+            theta = self.start.of(V)
         elif not isinstance(self.start, str):
             theta_g = float(self.start)
             theta = np.full(n_neurons, theta_g, np.float32)
@@ -220,7 +224,8 @@ class Learner:
             return 0.0
         x = np.maximum(V - theta, np.float32(0)).astype(np.float64)
         S2 = float((x**2).sum(axis=1).mean())
-        return self.k * S2**2 / self.rule.target**2
+        kappa = self.k * S2**2 / self.rule.target**2
+        return min(kappa, float(np.finfo(np.float32).max))  # of states so large that learning diverges, and says so
 
     def _scaling(self, V: NDArray[np.float32]) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
         if self.scaling is None:
