@@ -14,8 +14,8 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kenyon._simd import Rows8, aligned, fma, gather, lanes_like, load, relu, store, zero_up_to
-from kenyon._simulate import SMALLEST
+from kenyon._simd import Rows8, aligned, fma, gather, lanes_like, load, store, zero_up_to
+from kenyon._simulate import SMALLEST, rectified
 
 WIDTH = 8
 
@@ -68,7 +68,7 @@ def _step(network, state, new):
         while k < end:
             drive = fma(load(network.weights, k), gather(state, network.columns, k), drive)
             k += uintp(1)
-        store(new, eight, zero_up_to(fma(network.leak, relu(drive), keep * load(state, eight)), SMALLEST))
+        store(new, eight, zero_up_to(fma(network.leak, rectified(drive), keep * load(state, eight)), SMALLEST))
 
 
 @njit(nogil=True, cache=True)

@@ -37,6 +37,12 @@ def network(weights: sparse.csr_array, leak: float) -> Network:
 
 
 @njit
+def rectified(drive):
+    """Return relu(drive), but NaN where it is infinite: 0 would hide that a sum overflowed on its way."""
+    return fma(drive, np.float32(0), relu(drive))
+
+
+@njit
 def _step(network, state, new):
     """Advance all neurons of one block by one step."""
     keep, gain = np.float32(1) - network.leak, network.leak
@@ -47,7 +53,7 @@ def _step(network, state, new):
         while k < end:
             drive = fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
             k += uintp(1)
-        store(new, neuron, zero_up_to(fma(gain, relu(drive), keep * load(state, neuron)), SMALLEST))
+        store(new, neuron, zero_up_to(fma(gain, rectified(drive), keep * load(state, neuron)), SMALLEST))
 
 
 @njit

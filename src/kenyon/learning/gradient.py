@@ -216,7 +216,7 @@ def _rates(step, denominator, n):
 
 @njit(nogil=True, cache=True)
 def choose(y, temperature, u, sums):
-    """Draw a class from softmax(y / temperature) with the uniform number u; -1 where y is not finite.
+    """Draw a class from softmax(y / temperature) with the uniform number u; -1 where a NaN is in y.
 
     `sums` is work space, one number per class.
     """
