@@ -18,8 +18,6 @@ from kenyon.readout import draw_choices, softmax
 from tests import naive
 from tests.learning.test_updates import LEARNERS, begun, episodes, network
 
-SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
-TINY = float(np.finfo(np.float32).tiny)
 ODOURS = kn.load_odours()
 EVERY = pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: f"{type(one).__name__}-{one.step}-{one.search}")
 
