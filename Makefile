@@ -2,6 +2,7 @@
 .PHONY: reproduce test test-lowest test-newest lock bench bench-data examples example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
+TEST = bin/pytest --numprocesses 2 --dist loadfile
 INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 
 # ARGS="--quick" shows it work in a minute; ARGS="--seeds 10" goes on to more seeds.
@@ -12,17 +13,17 @@ test: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	.venv/$(TEST)
 
 # The tests with the lowest versions that pyproject.toml allows, on Python 3.11, where old packages warn of one another;
 # and with the newest there are, without aeon, which holds Numba and NumPy back.
 test-lowest: .venv-lowest/.test
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/kernels \
-		.venv-lowest/bin/pytest -W ignore::DeprecationWarning -W ignore::FutureWarning
+		.venv-lowest/$(TEST) -W ignore::DeprecationWarning -W ignore::FutureWarning
 
 test-newest: | .venv-newest/bin/python
 	.venv-newest/$(INSTALL) --upgrade --upgrade-strategy eager -e '.[test]'
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-newest/kernels .venv-newest/bin/pytest
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-newest/kernels .venv-newest/$(TEST)
 
 # The versions that tests run with, and the hashes of their wheels, for every platform.
 COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile pyproject.toml --quiet --upgrade --extra test \
