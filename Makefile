@@ -1,7 +1,9 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce test soak bench bench-data examples example-rl docs format clean
+.PHONY: reproduce test test-lowest test-newest lock soak bench bench-data examples example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
+TEST = bin/pytest --numprocesses 2 --dist loadfile
+INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 
 # ARGS="--quick" shows it work in a minute; ARGS="--seeds 10" goes on to more seeds.
 reproduce: .venv/.kenyon
@@ -11,13 +13,30 @@ test: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	.venv/$(TEST)
+
+# The tests with the lowest versions that pyproject.toml allows, on Python 3.11, where old packages warn of one another;
+# and with the newest there are, without aeon, which holds Numba and NumPy back.
+test-lowest: .venv-lowest/.test
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/kernels \
+		.venv-lowest/$(TEST) -W ignore::DeprecationWarning -W ignore::FutureWarning
+
+test-newest: | .venv-newest/bin/python
+	.venv-newest/$(INSTALL) --upgrade --upgrade-strategy eager -e '.[test]'
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-newest/kernels .venv-newest/$(TEST)
+
+# The versions that tests run with, and the hashes of their wheels, for every platform.
+COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile pyproject.toml --quiet --upgrade --extra test \
+	--extra data --python-version 3.11 --only-binary :all: --generate-hashes --no-annotate --output-file
+lock: .venv/.dev
+	$(COMPILE) requirements/test.txt --universal
+	$(COMPILE) requirements/lowest.txt --resolution lowest-direct --python-platform linux
 
 # Ten million episodes beside their oracles, in about ten minutes; ARGS="--json figures.json" keeps the figures.
 soak: .venv/.test
 	$(BIN)/python -m tests.reliability.soak $(ARGS)
 
-bench: .venv/.bench
+bench: .venv/.peers
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/environments.py
@@ -43,18 +62,31 @@ format: .venv/.test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv site
+	rm -rf .venv .venv-* site
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-$(BIN)/python:
+.venv/bin/python .venv-lowest/bin/python .venv-newest/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kenyon needs Python 3.11 or newer; set PYTHON=")'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(@:/bin/python=)
 
-# Stamps: the package alone, or with a set of extras; made again when the dependencies change.
-.venv/.kenyon: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+# Stamps: the package alone, with a set of extras, or with the locked versions; made again when the dependencies change.
+.venv/.kenyon: pyproject.toml | .venv/bin/python
+	.venv/$(INSTALL) -e .
 	touch $@
 
-.venv/.%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+.venv/.%: pyproject.toml | .venv/bin/python
+	.venv/$(INSTALL) -e '.[$*]'
+	touch $@
+
+# Other systems to compare with, each if it can be installed; another torch may bring gigabytes for graphics cards.
+.venv/.peers: .venv/.bench
+	for one in torch==2.13.0 "jax>=0.5" pyrcn==0.1.0 rclib==0.2.0; do \
+		.venv/$(INSTALL) "$$one" || echo "$$one cannot be installed here and is left out"; done
+	touch $@
+
+.venv/.test: requirements/test.txt | .venv/bin/python
+.venv-lowest/.test: requirements/lowest.txt | .venv-lowest/bin/python
+.venv/.test .venv-lowest/.test: pyproject.toml
+	$(@D)/$(INSTALL) --require-hashes --only-binary :all: --requirement $(filter %.txt,$^)
+	$(@D)/$(INSTALL) --no-deps --no-build-isolation -e .
 	touch $@
