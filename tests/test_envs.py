@@ -127,7 +127,7 @@ def test_actions_out_of_range_are_refused():
         many.step(np.array([0, 0]))
     env.reset(seed=0)
     many.reset(seed=0)
-    with pytest.raises(ValueError, match="action must be from 0 to 1, not 2"):
+    with pytest.raises(ValueError, match="action must be an integer from 0 to 1, not 2"):
         env.step(2)
-    with pytest.raises(ValueError, match="actions must be 2 integers from 0 to 1"):
+    with pytest.raises(ValueError, match="actions must be from 0 to 1, not 0 to 2"):
         many.step(np.array([0, 2]))

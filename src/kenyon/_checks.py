@@ -2,100 +2,202 @@
 
 import math
 import operator
-from typing import Any
+import os
+from collections.abc import Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+WHOLE = 2**63 - 1  # the largest integer that kernels take
+LARGE = 1e25  # a factor or rate above which single precision would soon overflow
+SMALL, BIG = 1e-15, 1e15  # what outputs are to be: their squares fit into single precision
+Kind = TypeVar("Kind")
 
-def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+
+def shown(value: Any) -> str:
+    """Return `value` as an error shows it: on one short line."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an integer of too many digits, or an object that cannot say what it is
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def integer(name: str, value: Any, low: int, high: int = WHOLE) -> int:
     """Return `value` as an int in [low, high]; numpy integers pass, floats and bools do not."""
-    allowed = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be {allowed}, not {value!r}") from None
-    if number < low or (high is not None and number > high):
-        raise ValueError(f"{name} must be {allowed}, not {number}")
-    return number
+        number = None
+    if number is not None and low <= number <= high:
+        return number
+    open_end = high >= WHOLE and (number is None or number < low)  # a limit of the machine is told when it is met
+    allowed = f"an integer of at least {low}" if open_end else f"an integer from {low} to {high}"
+    raise ValueError(f"{name} must be {allowed}, not {shown(value if number is None else number)}")
 
 
 def real(name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False) -> float:
     """Return `value` as a finite float in [low, high], or in (low, high] with `open_low`."""
+    number = _float(value)
+    if number is not None and math.isfinite(number) and low <= number <= high and not (open_low and number == low):
+        return number
     bracket = "(" if open_low else "["
-    end = f"{high:g}]" if math.isfinite(high) else "inf)"
-    allowed = f"a number in {bracket}{low:g}, {end}"
+    open_end = high >= 1e6 and not (number is not None and number > high)
+    end = "inf)" if open_end else f"{high:g}]"
+    raise ValueError(f"{name} must be a number in {bracket}{low:g}, {end}, not {shown(value)}")
+
+
+def _float(value: Any) -> float | None:
+    """Return a real number, or an array that is a single one, as a float; None for anything else."""
     try:
-        if isinstance(value, (bool, np.bool_, str)):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be {allowed}, not {value!r}") from None
-    if not (math.isfinite(number) and low <= number <= high) or (open_low and number == low):
-        raise ValueError(f"{name} must be {allowed}, not {number!r}")
-    return number
+        if not isinstance(value, Real):
+            value = np.asarray(value)
+            if value.ndim != 0 or value.dtype.kind not in "fiu" or np.ma.is_masked(value):
+                return None
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, not {shown(value)}")
+    return bool(value)
 
 
 def seed(value: Any) -> int:
-    """Return `value` as a seed: any integer of at least 0."""
-    return integer("seed", value, 0)
+    """Return `value` as a seed: any integer of at least 0, of up to 128 bits."""
+    return integer("seed", value, 0, 2**128 - 1)
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Return `value` if it is one of the `allowed` words."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {shown(value)}")
     return value
+
+
+def instance(name: str, value: Any, kind: type[Kind]) -> Kind:
+    """Return `value` if it is of this kind."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIO" else "a"
+        raise ValueError(f"{name} must be {article} {kind.__name__}, not {shown(value)}")
+    return value
+
+
+def settle(thing: Any, **values: Any) -> None:
+    """Set the fields of a frozen dataclass to what their checks returned: plain numbers, whatever came."""
+    for name, value in values.items():
+        object.__setattr__(thing, name, value)
+
+
+def texts(name: str, value: Any) -> tuple[str, ...]:
+    """Return `value` as a tuple of texts."""
+    if isinstance(value, (Sequence, np.ndarray)) and np.shape(value) and not isinstance(value, (str, bytes, bytearray)):
+        found = tuple(value)
+        if all(isinstance(one, str) for one in found):
+            return found
+    raise ValueError(f"{name} must be a list of texts, not {shown(value)}")
+
+
+def path(name: str, value: Any) -> Path:
+    """Return `value` as a path; numbers, which `open` takes for open files, are refused."""
+    try:
+        text = os.fspath(value)
+    except TypeError:
+        text = None
+    if not isinstance(text, str) or "\0" in text:
+        raise ValueError(f"{name} must be the name of a file or folder, not {shown(value)}")
+    return Path(text)
+
+
+def array(name: str, value: ArrayLike, expected: str) -> NDArray[Any]:
+    """Return `value` as a plain array; `expected` is what the error says it must be."""
+    try:
+        found = np.asarray(value)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(f"{name} must be {expected}; the rows differ in length, or are no numbers") from None
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(f"{name} must be {expected}, and none of it masked: fill in what is missing")
+    return found
+
+
+def behaved(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
+    """Return an array as kernels were compiled for it: contiguous, aligned, writeable; itself if it is all that."""
+    result = np.ascontiguousarray(array, kind)
+    return result if result.flags.carray else result.copy()
 
 
 def numbers(name: str, value: ArrayLike, shape: str, n_dims: int) -> NDArray[Any]:
     """Return `value` as a real array of `n_dims` dimensions; `shape` describes it in the error."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name} must be an array of shape {shape}; the rows differ in length") from None
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold real numbers, not {array.dtype} ({shape} expected)")
-    if array.ndim != n_dims:
-        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
-    return array
+    found = array(name, value, f"an array of shape {shape}")
+    if found.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, not {found.dtype} ({shape} expected)")
+    if found.ndim != n_dims:
+        raise ValueError(f"{name} must have shape {shape}, not {found.shape}")
+    return found
+
+
+def whole_numbers(name: str, value: ArrayLike, expected: str, n_dims: int, n: int) -> NDArray[np.intp]:
+    """Return `value` as integers from 0 to n - 1, in an array of `n_dims` dimensions."""
+    found = array(name, value, expected)
+    if found.dtype.kind not in "iu" or found.ndim != n_dims:
+        raise ValueError(f"{name} must be {expected}, not {found.dtype} {found.shape}")
+    if found.size and (found.min() < 0 or found.max() >= n):
+        raise ValueError(f"{name} must be from 0 to {n - 1}, not {found.min()} to {found.max()}")
+    return behaved(found, np.intp)
 
 
 def labels(value: ArrayLike, n: int, n_classes: int) -> NDArray[np.intp]:
     """Return `value` as `n` classes from 0 to n_classes - 1."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "iu" or array.shape != (n,):
-        raise ValueError(f"labels must be {n} integers, one per row of states, not {array.dtype} {array.shape}")
-    if n and (array.min() < 0 or array.max() >= n_classes):
-        raise ValueError(f"labels must be from 0 to {n_classes - 1}, not {array.min()} to {array.max()}")
-    return array.astype(np.intp, copy=False)
+    expected = f"{n} integers, one per row of states"
+    found = whole_numbers("labels", value, expected, 1, n_classes)
+    if len(found) != n:
+        raise ValueError(f"labels must be {expected}, not {len(found)}")
+    return found
 
 
 def targets(value: ArrayLike, n: int, n_outputs: int) -> NDArray[np.float32]:
     """Return `value` as finite targets (n, n_outputs) in single precision."""
-    array = numbers("targets", value, f"({n}, {n_outputs})", 2)
-    if array.shape != (n, n_outputs):
-        raise ValueError(f"targets must have shape ({n}, {n_outputs}), not {array.shape}")
-    return single("targets", array)
+    found = numbers("targets", value, f"({n}, {n_outputs})", 2)
+    if found.shape != (n, n_outputs):
+        raise ValueError(f"targets must have shape ({n}, {n_outputs}), not {found.shape}")
+    return single("targets", found)
 
 
 def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32]:
     """Return `value` as hidden states (n, n_neurons) in single precision; whether they are finite is not looked at."""
     width = "n_neurons" if n_neurons is None else n_neurons
-    array = numbers("states", value, f"(n, {width})", 2)
-    if array.shape[1] == 0 or (n_neurons is not None and array.shape[1] != n_neurons):
-        raise ValueError(f"states must have shape (n, {width}), not {array.shape}")
+    found = numbers("states", value, f"(n, {width})", 2)
+    if found.shape[1] == 0 or (n_neurons is not None and found.shape[1] != n_neurons):
+        raise ValueError(f"states must have shape (n, {width}), not {found.shape}")
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array, dtype=np.float32)
+        return behaved(found, np.float32)
 
 
-def single(name: str, array: NDArray[Any]) -> NDArray[np.float32]:
-    """Return `array` in single precision, contiguous, refusing NaN, inf and what float32 cannot hold."""
+def calibration(value: ArrayLike) -> NDArray[np.float32]:
+    """Return `value` as the states that a learner begins with: finite, and at least one of them."""
+    found = single("states", states(value))
+    if len(found) == 0:
+        raise ValueError(f"states must hold at least one episode to begin with, not {found.shape}")
+    return found
+
+
+def single(name: str, array: NDArray[Any], first: int = 0) -> NDArray[np.float32]:
+    """Return `array` in single precision, contiguous, refusing NaN, inf and what float32 cannot hold.
+
+    `first` is the number of its first row, for the error.
+    """
     with np.errstate(over="ignore"):
-        result = np.ascontiguousarray(array, dtype=np.float32)
+        result = behaved(array, np.float32)
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
-        raise ValueError(f"{name} must be finite and within float32; {name}{list(where)} is {array[where]}")
+        place = [first + where[0], *where[1:]]
+        raise ValueError(f"{name} must be finite and within float32; {name}{place} is {array[where]}")
     return result

@@ -38,7 +38,8 @@ def draw_episode(
     _map(figure, left, inputs.T, "input channel", "input s, with noise")
     order = np.argsort(V[-1])[:: max(1, len(x) // 100)]
     _map(figure, middle, V[:, order].T, "neurons, sorted by last state", "hidden state V")
-    right.stem(np.flatnonzero(x), x[x > 0], basefmt=" ", markerfmt=".")
+    if x.any():
+        right.stem(np.flatnonzero(x), x[x > 0], basefmt=" ", markerfmt=".")
     right.set(xlim=(0, len(x)), xlabel="neuron", ylim=(0, None), ylabel="x")
     right.set_title(f"sparse code x: {(x > 0).mean():.0%} active", fontsize=10)
     canvas = FigureCanvasAgg(figure)

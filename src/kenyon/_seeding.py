@@ -25,9 +25,13 @@ def derive(seed: int, *names: str) -> int:
     return int(_sequence(seed, names).generate_state(1, np.uint64)[0])
 
 
-@lru_cache(typed=True)
 def key(seed: int, *names: str) -> NDArray[np.uint32]:
     """Return the two-word key of a counter-based generator for this `seed` and name."""
+    return _key(_checks.seed(seed), names)
+
+
+@lru_cache
+def _key(seed: int, names: tuple[str, ...]) -> NDArray[np.uint32]:
     words = _sequence(seed, names).generate_state(2, np.uint32).astype(np.uint32, copy=False)
     words.flags.writeable = False
     return words

@@ -14,12 +14,18 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackError, eigs
 from threadpoolctl import threadpool_limits
 
+from kenyon import _checks
+
 WEIGHT_VARIANCE = 0.5  # of the lognormal input weights, whose mean is 1
 INPUT_FORMS = ("lognormal", "fixed_degree", "uniform", "gaussian")
 
 
 def recurrent(n_neurons: int, connections: float, radius: float, rng: np.random.Generator) -> sparse.csr_array:
     """Return rho W: on average `connections` entries a row, scaled to spectral radius `radius`."""
+    n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
+    connections = _checks.real("connections", connections, 0.0)
+    radius = _checks.real("radius", radius, 0.0, _checks.LARGE)
+    _checks.instance("rng", rng, np.random.Generator)
     probability = min(1.0, connections / n_neurons)
     degrees = rng.binomial(n_neurons, probability, size=n_neurons)
     W = _rows([rng.choice(n_neurons, k, replace=False, shuffle=False) for k in degrees], n_neurons)
@@ -43,6 +49,9 @@ def spectral_radius(W: sparse.csr_array) -> float:
     Ten leading eigenvalues are sought, not one: asked for one, ARPACK settles in one matrix out of six on a lesser one.
     BLAS keeps to one thread, for its sums depend on the number of threads.
     """
+    W = _checks.instance("W", W, sparse.csr_array)
+    if W.ndim != 2 or W.shape[0] != W.shape[1] or 0 in W.shape or W.dtype.kind != "f" or not np.isfinite(W.data).all():
+        raise ValueError(f"W must be square and hold finite real numbers, not {_checks.shown(W)}")
     n = W.shape[0]
     if n > 200:
         start = np.random.default_rng(0).standard_normal(n)
@@ -67,6 +76,11 @@ def inputs(form: str, n_neurons: int, n_inputs: int, mean_degree: float, rng: np
     the lognormal form. uniform: the lognormal form's numbers of inputs, every weight uniform in (0, 2). gaussian: all
     inputs to all neurons, weights standard normal.
     """
+    _checks.one_of("form", form, INPUT_FORMS)
+    n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
+    n_inputs = _checks.integer("n_inputs", n_inputs, 1, 2**31)
+    mean_degree = _checks.real("mean_degree", mean_degree, 1.0)
+    _checks.instance("rng", rng, np.random.Generator)
     if form == "gaussian":
         return sparse.csr_array(rng.standard_normal((n_neurons, n_inputs)).astype(np.float32))
     sigma2 = np.log1p(WEIGHT_VARIANCE)

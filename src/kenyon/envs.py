@@ -25,7 +25,7 @@ MOST_SIGMAS = 7.0  # the generator's normal numbers stay below 6.8
 
 
 def _spaces(task: Task) -> tuple[Any, Any]:
-    largest = float(task.odours.scaled.max())
+    largest = float(_checks.instance("task", task, Task).odours.scaled.max())
     reach = MOST_SIGMAS * task.noise
     shape = (task.n_steps, len(task.odours.channels))
     low, high = np.float32(min(0.0, 1 - reach) * largest), np.float32((1 + reach) * largest)
@@ -59,7 +59,7 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin the next episode; with a seed, the first of that seed."""
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else _checks.integer("seed", seed, 0))
         self._episode.next(self.np_random if seed is not None or self._episode.seed is None else None)
         return self._episode.inputs[0], self._info()
 
@@ -67,10 +67,9 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
         """Decide, and end the episode."""
         if self._episode.over:
             raise gym.error.ResetNeeded("this episode is over: call reset() before the next step()")
-        if not self.action_space.contains(action):
-            raise ValueError(f"action must be from 0 to {self.task.n_classes - 1}, not {action!r}")
+        chosen = _checks.integer("action", action, 0, self.task.n_classes - 1)
         self._episode.over = True
-        right = int(action) == int(self._episode.draw.labels[0])
+        right = chosen == int(self._episode.draw.labels[0])
         return self._episode.inputs[0].copy(), self.reward * right, True, False, {**self._info(), "right": right}
 
     def render(self) -> Any:
@@ -81,7 +80,11 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
         self, reservoir: Reservoir | None, theta: float | NDArray[np.float32] | None = None
     ) -> NDArray[np.uint8]:
         """Return a picture of the episode as this reservoir sees it."""
-        reservoir = reservoir or Reservoir(200, n_inputs=len(self.task.odours.channels))
+        if self._episode.seed is None:
+            raise gym.error.ResetNeeded("there is no episode yet: call reset() first")
+        if reservoir is None:
+            reservoir = Reservoir(200, n_inputs=len(self.task.odours.channels))
+        theta = _thresholds(theta, _checks.instance("reservoir", reservoir, Reservoir))
         title = " - ".join(self.task.names(int(self._episode.draw.items[0])))
         return draw_episode(self._episode.inputs[0], reservoir, theta, title)
 
@@ -120,7 +123,7 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin the next episodes; with a seed, the first of that seed."""
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else _checks.integer("seed", seed, 0))
         self._episode.next(self.np_random if seed is not None or self._episode.seed is None else None)
         return self._episode.inputs, self._info()
 
@@ -134,9 +137,10 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         if self._episode.over:
             self._episode.next(None)
             return self._episode.inputs, np.zeros(self.num_envs), no, no.copy(), self._info()
-        actions = np.asarray(actions)
-        if not self.action_space.contains(actions):
-            raise ValueError(f"actions must be {self.num_envs} integers from 0 to {self.task.n_classes - 1}")
+        expected = f"{self.num_envs} integers, one per episode"
+        actions = _checks.whole_numbers("actions", actions, expected, 1, self.task.n_classes)
+        if len(actions) != self.num_envs:
+            raise ValueError(f"actions must be {expected}, not {len(actions)}")
         self._episode.over = True
         right = actions == self._episode.draw.labels
         info = {**self._info(), "right": right, "_right": ~no}
@@ -163,13 +167,14 @@ class ReservoirFeatures(gym.ObservationWrapper[NDArray[np.float32], np.int64, ND
     def __init__(
         self, env: gym.Env[Any, Any], reservoir: Reservoir, theta: float | NDArray[np.float32] | None = None
     ) -> None:
-        super().__init__(env)
-        self.reservoir, self.theta = reservoir, theta
+        super().__init__(_checks.instance("env", env, gym.Env))
+        self.reservoir, self.theta = _fitting(reservoir, env.observation_space), _thresholds(theta, reservoir)
         self.observation_space = gym.spaces.Box(0.0, np.inf, (reservoir.n_neurons,), np.float32)
 
     def observation(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the features of one series."""
-        return np.asarray(_features(self.reservoir, observation[None], self.theta, 1)[0])
+        shown = _checks.numbers("observation", observation, "(n_steps, n_channels)", 2)
+        return np.asarray(_features(self.reservoir, shown[None], self.theta, 1)[0])
 
     def render(self) -> Any:
         """Return a picture of the episode as this reservoir sees it."""
@@ -199,8 +204,9 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
         *,
         threads: int = 1,
     ) -> None:
-        super().__init__(env)
-        self.reservoir, self.theta, self.threads = reservoir, theta, threads
+        super().__init__(_checks.instance("env", env, VectorEnv))
+        self.reservoir, self.theta = _fitting(reservoir, env.single_observation_space), _thresholds(theta, reservoir)
+        self.threads = _checks.integer("threads", threads, 1)
         self.single_observation_space = gym.spaces.Box(0.0, np.inf, (reservoir.n_neurons,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
         self._seen: tuple[Any, Any] = (None, None)
@@ -208,7 +214,8 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
     def observations(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the features of all series; those of a decision are the ones it was made on."""
         if self._seen[0] is not observations:
-            self._seen = observations, _features(self.reservoir, observations, self.theta, self.threads)
+            shown = _checks.numbers("observations", observations, "(num_envs, n_steps, n_channels)", 3)
+            self._seen = observations, _features(self.reservoir, shown, self.theta, self.threads)
         return np.asarray(self._seen[1])
 
 
@@ -234,10 +241,30 @@ class _Episodes:
 
 
 def _features(
-    reservoir: Reservoir, series: NDArray[np.float32], theta: float | NDArray[np.float32] | None, threads: int
+    reservoir: Reservoir, series: NDArray[np.float32], theta: NDArray[np.float32] | None, threads: int
 ) -> NDArray[np.float32]:
     V = reservoir.run(series, threads=threads)
-    return V if theta is None else np.maximum(V - np.float32(theta), np.float32(0))
+    return V if theta is None else np.maximum(V - theta, np.float32(0))
+
+
+def _thresholds(theta: Any, reservoir: Reservoir) -> NDArray[np.float32] | None:
+    """Return thresholds, one for all or one per neuron, in single precision."""
+    if theta is None:
+        return None
+    found = _checks.array("theta", theta, f"a number, or {reservoir.n_neurons} of them")
+    if found.dtype.kind not in "fiu" or found.shape not in ((), (reservoir.n_neurons,)):
+        raise ValueError(f"theta must be a number, or {reservoir.n_neurons} of them, not {_checks.shown(theta)}")
+    return _checks.single("theta", np.broadcast_to(found, reservoir.n_neurons))
+
+
+def _fitting(reservoir: Reservoir, space: Any) -> Reservoir:
+    """Return the reservoir if it takes what is observed."""
+    _checks.instance("reservoir", reservoir, Reservoir)
+    if len(space.shape or ()) != 2 or space.shape[1] != reservoir.n_inputs:
+        raise ValueError(
+            f"reservoir has n_inputs={reservoir.n_inputs}, but env shows {space.shape}: (n_steps, n_channels)"
+        )
+    return reservoir
 
 
 def _name_table(task: Task) -> NDArray[np.object_]:

@@ -1,5 +1,6 @@
 """Measures of what was learned: accuracy, coding level, specificity, speed."""
 
+import sys
 from math import factorial
 from typing import Any
 
@@ -8,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kenyon import _checks
 from kenyon.readout import draw_choices, softmax
+
+LARGEST = sys.float_info.max
 
 
 def accuracies(y: NDArray[np.floating], labels: NDArray[np.intp], uniforms: NDArray[np.float64]) -> tuple[float, ...]:
@@ -53,16 +56,23 @@ def specificity(
     amounts = _checks.numbers("amounts", amounts, "(n_neurons, n_classes)", 2).astype(np.float64)
     n_episodes = _checks.integer("n_episodes", n_episodes, 1)
     n_classes = _checks.integer("the width of amounts, n_classes,", amounts.shape[1], 2)
+    relative, mean = _checks.flag("relative", relative), _checks.flag("mean", mean)
+    if not (np.abs(amounts) <= 1e300).all() or (relative and (amounts < 0).any()):
+        raise ValueError(f"amounts must be finite, up to 1e300{' and not negative' if relative else ''}")
     j, k = np.triu_indices(n_classes, 1)
     difference, total = np.abs(amounts[:, j] - amounts[:, k]), amounts[:, j] + amounts[:, k]
     if relative:
         pairs = np.divide(difference, total, out=np.zeros_like(total), where=total > 0)
     else:
         pairs = difference / n_episodes
-    return np.asarray(pairs.mean(axis=1) if mean else pairs.sum(axis=1) / factorial(n_classes - 1))
+    return np.asarray(pairs.mean(axis=1) if mean else pairs.sum(axis=1) / min(factorial(n_classes - 1), LARGEST))
 
 
 def episodes_to_reach(episode: ArrayLike, accuracy: ArrayLike, level: float) -> float:
     """Return the first of `episode` at which a curve of `accuracy` is at least `level`; NaN if it never is."""
-    reached = np.flatnonzero(np.asarray(accuracy) >= level)
-    return float(np.asarray(episode)[reached[0]]) if len(reached) else float("nan")
+    episode = _checks.numbers("episode", episode, "(n,)", 1)
+    accuracy = _checks.numbers("accuracy", accuracy, "(n,)", 1)
+    if len(episode) != len(accuracy):
+        raise ValueError(f"episode and accuracy must be as many, not {len(episode)} and {len(accuracy)}")
+    reached = np.flatnonzero(accuracy >= _checks.real("level", level, -np.inf))
+    return float(episode[reached[0]]) if len(reached) else float("nan")

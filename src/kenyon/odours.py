@@ -54,12 +54,17 @@ class Odours:
         if len(bad):
             raise ValueError(f"rates must be finite and not negative; rates{bad[0].tolist()} is {rates[tuple(bad[0])]}")
         rates.flags.writeable = False
-        channels = tuple(self.channels) or tuple(f"channel {i}" for i in range(rates.shape[1]))
-        _check_names("names", tuple(self.names), rates.shape[0], "stimulus")
+        names = _checks.texts("names", self.names)
+        channels = _checks.texts("channels", self.channels) or tuple(f"channel {i}" for i in range(rates.shape[1]))
+        _check_names("names", names, rates.shape[0], "stimulus")
         _check_names("channels", channels, rates.shape[1], "channel")
         scale = _checks.real("scale", self.scale, 0.0) or float(rates.max()) or 1.0
+        if rates.max() > _checks.LARGE * scale:
+            raise ValueError(
+                f"scale must be at least {rates.max() / _checks.LARGE:g}, given these rates, not {scale:g}"
+            )
         for name, value in (
-            ("names", tuple(self.names)),
+            ("names", names),
             ("rates", rates),
             ("channels", channels),
             ("scale", scale),
@@ -79,9 +84,15 @@ class Odours:
 
     def __getitem__(self, rows: slice | Sequence[int] | NDArray[np.intp]) -> Odours:
         """Return some of the stimuli, by slice or by a list of positions."""
-        chosen = np.arange(len(self))[rows]
-        if chosen.ndim != 1:
-            raise ValueError("Odours are chosen by a slice or a list of positions, such as odours[:20]")
+        try:
+            chosen = np.arange(len(self))[rows]
+        except (IndexError, TypeError, ValueError):
+            chosen = np.empty((0, 0), int)
+        if chosen.ndim != 1 or len(chosen) == 0:
+            raise ValueError(
+                f"rows must be a slice or a list of positions among the {len(self)} odours, such as odours[:20], "
+                f"not {_checks.shown(rows)}"
+            )
         return Odours([self.names[i] for i in chosen], self.rates[chosen], self.channels, self.scale)
 
     def resample(self, n: int, seed: int = 0) -> Odours:
@@ -98,6 +109,7 @@ class Odours:
 
         The rates are taken as they are. For receptor responses, apply `projection_rates` to them first.
         """
+        path = _checks.path("path", path)
         with open(path, newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
         if len(rows) < 2 or len(rows[0]) < 2:
@@ -135,8 +147,12 @@ def load_odours(subset: str = "all") -> Odours:
 def projection_rates(receptor_rates: ArrayLike) -> NDArray[np.float64]:
     """Turn the rates of receptor neurons, (n_stimuli, n_receptors), into those of projection neurons."""
     orn = _checks.numbers("receptor_rates", receptor_rates, "(n_stimuli, n_receptors)", 2).astype(np.float64)
-    if not (np.isfinite(orn) & (orn >= 0)).all():
-        raise ValueError("receptor_rates must be finite and not negative")
+    bad = np.argwhere(~((orn >= 0) & (orn <= _checks.LARGE)))
+    if len(bad):
+        raise ValueError(
+            f"receptor_rates must be finite, not negative and at most {_checks.LARGE:g}; "
+            f"receptor_rates{bad[0].tolist()} is {orn[tuple(bad[0])]}"
+        )
     lateral = 10.63 * orn.sum(axis=1, keepdims=True) / 190
     rates: NDArray[np.float64] = 165 * orn**1.5 / (orn**1.5 + 12**1.5 + lateral**1.5)
     return rates

@@ -1,10 +1,12 @@
 """What reads a reservoir: x = relu(V - theta), y = W x, and a choice drawn from softmax(y)."""
 
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kenyon import _checks
 
 
 class Readout(NamedTuple):
@@ -23,20 +25,50 @@ class Readout(NamedTuple):
 
     def features(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return x, shape (n, n_neurons)."""
-        if self.thresholds:
-            return np.asarray(np.maximum(V - self.theta, np.float32(0)))
-        return standardise(V, self.shift, self.scale)
+        W, theta, shift, scale, _ = self._parts()
+        V = _checks.single("states", _checks.states(V, W.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.maximum(V - theta, np.float32(0))) if self.thresholds else standardise(V, shift, scale)
 
     def outputs(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return y, shape (n, n_classes)."""
-        y = np.asarray(self.features(V) @ self.W.T)
-        return y if self.bias is None else (y + self.bias).astype(y.dtype)
+        W, *_, bias = self._parts()
+        with np.errstate(over="ignore", invalid="ignore"):
+            y = np.asarray(self.features(V) @ W.T)
+            y = y if bias is None else (y + bias).astype(y.dtype)
+        if not np.isfinite(y).all():
+            raise ValueError("y is not finite: states, W, theta, shift, scale or bias are too large, or not finite")
+        return y
+
+    def _parts(self) -> tuple[Any, ...]:
+        """Return W, theta, shift, scale and bias as arrays that fit together, for a tuple takes anything."""
+        W = _checks.numbers("W", self.W, "(n_classes, n_neurons)", 2)
+        n_classes, n = W.shape
+        _checks.flag("thresholds", self.thresholds)
+        _checks.real("temperature", self.temperature, _checks.SMALL, _checks.BIG)
+        theta = _vector("theta", self.theta, n)
+        shift = None if self.shift is None else _vector("shift", self.shift, n)
+        scale = None if self.scale is None else _vector("scale", self.scale, n)
+        bias = None if self.bias is None else _vector("bias", self.bias, n_classes, np.float64)
+        return _as(np.float32, W), theta, shift, scale, bias
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this readout to a file, without pickle; `kenyon.load` reads it."""
         from kenyon.saving import save
 
         save(path, self)
+
+
+def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDArray[Any]:
+    found = _checks.numbers(name, value, f"({n},)", 1)
+    if len(found) != n:
+        raise ValueError(f"{name} must have shape ({n},), as W has it, not {found.shape}")
+    return _as(kind, found)
+
+
+def _as(kind: type[Any], array: NDArray[Any]) -> NDArray[Any]:
+    with np.errstate(over="ignore"):
+        return _checks.behaved(array, kind)
 
 
 def standardise(

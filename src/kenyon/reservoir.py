@@ -39,6 +39,7 @@ class Batch(NamedTuple):
 
     def part(self, first: int, size: int) -> Batch:
         """Return `size` of the episodes, or as many as there are, from number `first` on."""
+        first, size = _checks.integer("first", first, 0), _checks.integer("size", size, 0)
         chosen = slice(first, first + size)
         return Batch(self.states[chosen], self.labels[chosen], self.items[chosen])
 
@@ -89,11 +90,11 @@ class Reservoir:
         self.n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
         self.n_inputs = _checks.integer("n_inputs", n_inputs, 1, 2**31)
         self.leak_rate = _checks.real("leak_rate", leak_rate, 0.0, 1.0, open_low=True)
-        self.spectral_radius = _checks.real("spectral_radius", spectral_radius, 0.0)
+        self.spectral_radius = _checks.real("spectral_radius", spectral_radius, 0.0, _checks.LARGE)
         self.connections = _checks.real("connections", connections, 0.0)
         self.input_weights = _checks.one_of("input_weights", input_weights, connectivity.INPUT_FORMS)
         self.input_connections = _checks.real("input_connections", input_connections, 1.0)
-        self.input_gain = _checks.real("input_gain", input_gain, 0.0, open_low=True)
+        self.input_gain = _checks.real("input_gain", input_gain, 0.0, _checks.LARGE, open_low=True)
         self.seed = _checks.seed(seed)
         self.W = connectivity.recurrent(
             self.n_neurons,
@@ -145,7 +146,7 @@ class Reservoir:
         The final states, shape (n, n_neurons). With `trajectory`, (n, T, n_neurons) for an array and a list of
         (T_k, n_neurons) for a list.
         """
-        threads = _checks.integer("threads", threads, 1)
+        threads, trajectory = _checks.integer("threads", threads, 1), _checks.flag("trajectory", trajectory)
         if isinstance(inputs, (list, tuple)):
             return self._run_list([self._series(i, one) for i, one in enumerate(inputs)], trajectory, threads)
         series = _checks.numbers("inputs", inputs, f"(n, T, {self.n_inputs})", 3)
@@ -153,7 +154,7 @@ class Reservoir:
         out = np.empty((len(series), series.shape[1] if trajectory else 1, self.n_neurons), np.float32)
 
         def job(chunk: slice) -> None:
-            self._simulate(_equal_lengths(_checks.single("inputs", series[chunk])), out[chunk])
+            self._simulate(_equal_lengths(_checks.single("inputs", series[chunk], chunk.start)), out[chunk])
 
         _drain(_in_order(job, _chunks(len(series), self._chunk(len(series), threads)), threads))
         return out if trajectory else out[:, 0]
@@ -180,7 +181,7 @@ class Reservoir:
         n_episodes = _checks.integer("n_episodes", n_episodes, 0)
         batch_size = _checks.integer("batch_size", batch_size, 1)
         threads = _checks.integer("threads", threads, 1)
-        seed = _checks.seed(seed)
+        seed, task = _checks.seed(seed), _checks.instance("task", task, Task)
         if len(task.odours.channels) != self.n_inputs:
             raise ValueError(
                 f"task has odours of {len(task.odours.channels)} channels, but the reservoir n_inputs={self.n_inputs}"

@@ -11,12 +11,13 @@ import os
 import tempfile
 from dataclasses import fields, is_dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from kenyon import _checks
 
 FORMAT = 1  # of the files; a file of a higher number was written by a newer version
 KEY = "kenyon"
@@ -66,9 +67,11 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
 
     from kenyon import __version__
 
+    target = _checks.path("path", path)
+    if type(model).__name__ not in KINDS:
+        raise ValueError(f"model must be an estimator or a Readout, not {_checks.shown(model)}")
     tensors: dict[str, NDArray[Any]] = {}
     described = json.dumps({"format": FORMAT, "version": __version__, "model": _describe(model, tensors)})
-    target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -89,26 +92,27 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     from safetensors import SafetensorError, safe_open
 
+    path = _checks.path("path", path)
     try:
         with safe_open(path, framework="numpy") as file:
             described = (file.metadata() or {}).get(KEY)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     except SafetensorError as error:
-        raise ValueError(f"{os.fspath(path)} is not a whole file of Kenyon's: {error}") from None
+        raise ValueError(f"{path} is not a whole file of Kenyon's: {error}") from None
     try:
         header = json.loads(described or "null")
         number, version = header["format"], header["version"]
     except (ValueError, TypeError, KeyError):
-        raise ValueError(f"{os.fspath(path)} was not written by Kenyon, though it is a safetensors file") from None
+        raise ValueError(f"{path} was not written by Kenyon, though it is a safetensors file") from None
     if not isinstance(number, int) or number > FORMAT:
         raise ValueError(
-            f"{os.fspath(path)} was written by a newer version, Kenyon {version} (format {number}); "
+            f"{path} was written by a newer version, Kenyon {version} (format {number}); "
             f"this one reads formats up to {FORMAT}: update it"
         )
     try:
         return _build(header["model"], tensors)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise ValueError(f"{os.fspath(path)} is damaged: {type(error).__name__} {error}") from None
+        raise ValueError(f"{path} is damaged: {type(error).__name__} {error}") from None
 
 
 def _describe(value: Any, tensors: dict[str, NDArray[Any]]) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kenyon import _checks, _seeding
 from kenyon._inputs import Episodes, trace, work_space
@@ -56,10 +56,10 @@ class Task:
         steps: int,
         noise: float,
     ) -> None:
-        self.odours = odours
+        self.odours = _checks.instance("odours", odours, Odours)
         self.n_classes = _checks.integer("n_classes", n_classes, 2)
         self.steps = _checks.integer("steps", steps, 1)
-        self.noise = _checks.real("noise", noise, 0.0)
+        self.noise = _checks.real("noise", noise, 0.0, 1e6)
         self.items = _positions("items", items, 2, len(odours))
         self.labels = _positions("labels", labels, 1, self.n_classes)
         if len(self.items) != len(self.labels) or self.items.size == 0:
@@ -83,7 +83,8 @@ class Task:
 
     def names(self, item: int) -> tuple[str, ...]:
         """Names of the stimuli that make up an item, in the order in which they are shown."""
-        return tuple(self.odours.names[i] for i in self.items[item])
+        chosen = _checks.integer("item", item, 0, len(self) - 1)
+        return tuple(self.odours.names[i] for i in self.items[chosen])
 
     def split(self, n_groups: int) -> list[Task]:
         """Return the items in groups, a task each, as equal in number as can be: to be learned one after another."""
@@ -153,6 +154,7 @@ class StaticTask(Task):
         steps: int = 50,
         noise: float = 0.3,
     ) -> None:
+        _checks.instance("odours", odours, Odours)
         n_classes = _checks.integer("n_classes", n_classes, 2)
         n_stimuli = _checks.integer("n_stimuli", n_stimuli, n_classes, max(n_classes, len(odours)))
         if n_stimuli > len(odours):
@@ -161,7 +163,7 @@ class StaticTask(Task):
         chosen = rng.permutation(len(odours))[:n_stimuli]
         labels = rng.permutation(n_stimuli) % n_classes
         super().__init__(odours, chosen[:, None], labels, n_classes=n_classes, steps=steps, noise=noise)
-        self.seed = seed
+        self.seed = _checks.seed(seed)
 
 
 class SequenceTask(Task):
@@ -199,6 +201,7 @@ class SequenceTask(Task):
         steps: int = 10,
         noise: float = 0.2,
     ) -> None:
+        _checks.instance("odours", odours, Odours)
         n_bases = _checks.integer("n_bases", n_bases, 1)
         n_classes = _checks.integer("n_classes", n_classes, 2)
         maker = _SequenceMaker(odours, n_bases, n_classes, _seeding.generator(seed, "task", "sequence"))
@@ -206,7 +209,7 @@ class SequenceTask(Task):
             maker.add_base()
         items, labels = np.array(maker.items), np.array(maker.labels)
         super().__init__(odours, items, labels, n_classes=n_classes, steps=steps, noise=noise)
-        self.seed, self.n_bases = seed, n_bases
+        self.seed, self.n_bases = _checks.seed(seed), n_bases
 
 
 class _SequenceMaker:
@@ -271,12 +274,7 @@ def _sequence(context: NDArray[np.intp], position: int, perturbation: int) -> tu
     return before, between, after
 
 
-def _positions(name: str, values: NDArray[np.intp], n_dims: int, n: int) -> NDArray[np.intp]:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu" or array.ndim != n_dims:
-        raise ValueError(f"{name} must be whole numbers of {n_dims} dimension(s), not {array.dtype} {array.shape}")
-    if array.size and (array.min() < 0 or array.max() >= n):
-        raise ValueError(f"{name} must be from 0 to {n - 1}, not {array.min()} to {array.max()}")
-    array = np.array(array, dtype=np.intp)
-    array.flags.writeable = False
-    return array
+def _positions(name: str, values: ArrayLike, n_dims: int, n: int) -> NDArray[np.intp]:
+    found = _checks.whole_numbers(name, values, f"whole numbers of {n_dims} dimension(s)", n_dims, n).copy()
+    found.flags.writeable = False
+    return found

@@ -17,12 +17,30 @@ from kenyon import _checks, metrics
 from kenyon.estimators import _course
 from kenyon.estimators._course import Course, States, Told
 from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
-from kenyon.estimators._series import Series, chunks
+from kenyon.estimators._series import Series, chunks, naming
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.runs import show_progress
 
 CALIBRATION = 1000  # series that units and starts are taken from
 TARGET = 10.0  # size of the outputs wanted
+
+
+def threads(n_jobs: Any) -> int:
+    """Return the number of threads that `n_jobs` asks for."""
+    if n_jobs is not None and _checks.integer("n_jobs", n_jobs, -_checks.WHOLE) == 0:
+        raise ValueError("n_jobs must be a number of threads, -1 for all cores or None, not 0")
+    return int(effective_n_jobs(n_jobs))
+
+
+def random_numbers(random_state: Any) -> np.random.RandomState:
+    """Return the generator that `random_state` is, or decides."""
+    with naming("random_state"):
+        return check_random_state(random_state)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of a fit."""
+    return int(random_numbers(random_state).randint(2**31 - 1))
 
 
 class Saved(BaseEstimator):
@@ -70,9 +88,14 @@ class LearningEstimator(Saved, ABC):
 
     @property
     def _threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return threads(self.n_jobs)
 
     def _check_parameters(self) -> None:
+        for name in ("early_stopping", "warm_start"):
+            _checks.flag(name, getattr(self, name))
+        if not isinstance(self.verbose, (bool, np.bool_)):
+            _checks.integer("verbose", self.verbose, 0)
+        threads(self.n_jobs)
         _checks.integer("epochs", self.epochs, 1)
         _checks.integer("patience", self.patience, 1)
         fraction = _checks.real("validation_fraction", self.validation_fraction, 0.0, open_low=True)
@@ -82,7 +105,7 @@ class LearningEstimator(Saved, ABC):
 
     def _begin(self, series: Series, n_outputs: int) -> None:
         """Calibrate on these series, and begin to learn."""
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = seed_of(self.random_state)
         self.encoder_ = self._encoder(series, self._seed)
         rng = np.random.default_rng(self._seed)
         some = np.sort(rng.permutation(len(series))[:CALIBRATION])

@@ -7,15 +7,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import check_consistent_length, check_random_state, compute_class_weight
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from kenyon.estimators._base import TARGET, LearningEstimator
+from kenyon.estimators._base import TARGET, LearningEstimator, random_numbers
 from kenyon.estimators._course import Told
+from kenyon.estimators._series import check_as_many, check_unmasked, naming
 from kenyon.learning.rules import Supervised
 from kenyon.readout import draw_choices, softmax
+
+HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
 
 
 class ClassPart(ClassifierMixin, LearningEstimator):
@@ -38,8 +42,9 @@ class ClassPart(ClassifierMixin, LearningEstimator):
         self._check_parameters()
         labels = self._labels(y)
         series = self._series(X, reset=not (self.warm_start and hasattr(self, "_course")))
-        check_consistent_length(series, labels)
-        classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        check_as_many(series, labels)
+        with naming("y"):
+            classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         self._check_classes(classes, counts)
         self.classes_ = classes
         self._learn(series, codes.astype(np.intp), self._weights(classes, labels, codes), len(classes))
@@ -61,18 +66,19 @@ class ClassPart(ClassifierMixin, LearningEstimator):
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all labels that will ever come")
         labels = self._labels(y)
-        known = np.unique(column_or_1d(classes)) if classes is not None else self.classes_
+        known = self.classes_ if classes is None else self._known(classes)
         if not first and not np.array_equal(known, self.classes_):
             raise ValueError(f"classes {known.tolist()} differ from those of the first call, {self.classes_.tolist()}")
         if len(known) < 2:
             raise ValueError(f"classes holds one class only, {known[0]!r}; at least two are needed")
-        unknown = np.setdiff1d(labels, known)
+        with naming("y"):
+            unknown = np.setdiff1d(labels, known)
         if len(unknown):
             raise ValueError(f"y has labels that are not in classes: {unknown.tolist()}")
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all labels at once; give partial_fit a dict of weights')
         series = self._series(X, reset=first)
-        check_consistent_length(series, labels)
+        check_as_many(series, labels)
         codes = np.searchsorted(known, labels).astype(np.intp)
         self.classes_ = known
         self._partial(series, codes, self._weights(known, labels, codes, whole=False), len(known))
@@ -98,19 +104,40 @@ class ClassPart(ClassifierMixin, LearningEstimator):
             Decides what is drawn; by default another draw at every call.
         """
         probabilities = self.predict_proba(X)
-        uniforms = check_random_state(random_state).uniform(size=len(probabilities))
+        uniforms = random_numbers(random_state).uniform(size=len(probabilities))
         return np.asarray(self.classes_[draw_choices(probabilities, uniforms)])
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of series whose likeliest label is the right one."""
+        found, labels = self.predict(X), self._labels(y)
+        with naming("y"):
+            return float(accuracy_score(labels, found, sample_weight=sample_weight))
 
     def _labels(self, y: Any) -> NDArray[Any]:
         if y is None:
             name = type(self).__name__
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
+        check_unmasked("y", y)
+        with naming("y"):
+            labels = column_or_1d(y, warn=True)
         for i, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
             if label is None or label != label:
                 raise ValueError(f"y[{i}] is a missing label ({label}); leave the series out")
-        check_classification_targets(labels)
+        if labels.dtype.kind == "f" and not (np.abs(labels) <= 2.0**53).all():
+            raise ValueError(
+                f"y must hold labels, and numbers among them be whole, not {labels[np.abs(labels).argmax()]}"
+            )
+        with naming("y"):
+            check_classification_targets(labels)
         return np.asarray(labels)
+
+    def _known(self, classes: ArrayLike) -> NDArray[Any]:
+        check_unmasked("classes", classes)
+        with naming("classes"):
+            known = np.unique(column_or_1d(classes))
+        if len(known) == 0 or (known.dtype.kind in "fc" and np.isnan(known).any()):
+            raise ValueError(f"classes must be all labels that will ever come, none missing, not {known.tolist()}")
+        return known
 
     def _check_classes(self, classes: NDArray[Any], counts: NDArray[np.intp]) -> None:
         if len(classes) < 2:
@@ -133,7 +160,11 @@ class ClassPart(ClassifierMixin, LearningEstimator):
             return None
         present = classes if whole else np.unique(labels)
         by_class = np.zeros(len(classes))
-        by_class[np.searchsorted(classes, present)] = compute_class_weight(self.class_weight, classes=present, y=labels)
+        with naming("class_weight"):
+            found = compute_class_weight(self.class_weight, classes=present, y=labels)
+        if not ((found >= 0) & (found <= HEAVIEST)).all() or not found.any():
+            raise ValueError(f"class_weight must be from 0 to {HEAVIEST:g}, and not all 0, not {found.tolist()}")
+        by_class[np.searchsorted(classes, present)] = found
         return by_class[codes]
 
     def _held_out(self, told: Told) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

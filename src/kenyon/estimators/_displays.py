@@ -8,8 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kenyon import _checks
+from kenyon.estimators._series import naming
+
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#595959"  # of Okabe and Ito's palette, which all readers can tell apart
 SHOWN_NEURONS, SHOWN_SERIES = 200, 200  # at most, in the picture of a code
+
+
+def _check_learned(estimator: Any) -> None:
+    """Refuse what is not fitted, or does not learn."""
+    with naming("estimator"):
+        check_is_fitted(estimator)
+    if not hasattr(estimator, "learning_curve_"):
+        raise ValueError(
+            f"estimator must be one that learns, such as ReservoirClassifier, not {_checks.shown(estimator)}"
+        )
+
+
+def _same_length(name: str, values: Any, n: int, *, kinds: str = "fiub") -> NDArray[Any]:
+    found = _checks.array(name, values, f"an array of shape ({n},)")
+    if found.shape != (n,) or found.dtype.kind not in kinds:
+        raise ValueError(f"{name} must be an array of shape ({n},), not {found.dtype} {found.shape}")
+    return found
 
 
 class _Display:
@@ -23,6 +43,8 @@ class _Display:
             import matplotlib.pyplot as plt
 
             _, ax = plt.subplots(layout="constrained")
+        elif not hasattr(ax, "plot") or not hasattr(ax, "figure"):
+            raise ValueError(f"ax must be axes of matplotlib, or None, not {_checks.shown(ax)}")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
@@ -48,12 +70,15 @@ class LearningCurveDisplay(_Display):
         validation: NDArray[np.float64] | None = None,
         score_name: str = "accuracy",
     ) -> None:
-        self.epoch, self.training, self.validation, self.score_name = epoch, training, validation, score_name
+        self.epoch = _checks.numbers("epoch", epoch, "(n_passes,)", 1)
+        self.training = _same_length("training", training, len(self.epoch))
+        self.validation = None if validation is None else _same_length("validation", validation, len(self.epoch))
+        self.score_name = _checks.instance("score_name", score_name, str)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the curve of a fitted estimator."""
-        check_is_fitted(estimator)
+        _check_learned(estimator)
         curve = estimator.learning_curve_
         name = "accuracy" if hasattr(estimator, "classes_") else "R²"
         display = cls(
@@ -87,12 +112,15 @@ class ThresholdsDisplay(_Display):
     """
 
     def __init__(self, *, theta: NDArray[np.float64], coding_level: float) -> None:
-        self.theta, self.coding_level = theta, coding_level
+        self.theta = _checks.numbers("theta", theta, "(n_neurons,)", 1).astype(np.float64)
+        if len(self.theta) == 0 or not (np.abs(self.theta) <= _checks.LARGE).all():
+            raise ValueError(f"theta must hold at least one threshold, all of them finite and up to {_checks.LARGE:g}")
+        self.coding_level = _checks.real("coding_level", coding_level, 0.0, 1.0)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the thresholds of a fitted estimator."""
-        check_is_fitted(estimator)
+        _check_learned(estimator)
         if not estimator.readout_.thresholds:
             raise ValueError(f"learner={estimator.learner!r} has no thresholds to draw; 'normalised' has")
         return cls(theta=estimator.theta_, coding_level=estimator.coding_level_).plot(ax=ax)
@@ -100,7 +128,8 @@ class ThresholdsDisplay(_Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw on these axes, or on new ones."""
         ax = self._axes(ax)
-        ax.hist(self.theta, bins=40, color=BLUE)
+        with naming("theta"):
+            ax.hist(self.theta, bins=40, color=BLUE)
         ax.axvline(self.theta.mean(), color=ORANGE)
         ax.annotate(
             f" mean {self.theta.mean():.3g}",
@@ -126,14 +155,19 @@ class CodeDisplay(_Display):
     """
 
     def __init__(self, *, code: NDArray[np.float32], labels: NDArray[Any] | None = None) -> None:
-        self.code, self.labels = code, labels
+        self.code = _checks.numbers("code", code, "(n_series, n_neurons)", 2)
+        if self.code.size == 0 or not np.isfinite(self.code).all():
+            raise ValueError(f"code must hold at least one series and neuron, all of it finite, not {self.code.shape}")
+        self.labels = None if labels is None else _same_length("labels", labels, len(self.code), kinds="fiubUSO")
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any = None, *, ax: Any = None) -> Self:
         """Draw the code of some series: at most 200 of them, evenly taken, and as many neurons."""
+        _check_learned(estimator)
         code = estimator.code(X)
-        labels = None if y is None else np.asarray(y)
-        order = np.arange(len(code)) if labels is None else np.argsort(labels, kind="stable")
+        labels = None if y is None else _same_length("y", y, len(code), kinds="fiubUSO")
+        with naming("y"):
+            order = np.arange(len(code)) if labels is None else np.argsort(labels, kind="stable")
         order = order[:: -(-len(order) // SHOWN_SERIES)]
         return cls(code=code[order], labels=None if labels is None else labels[order]).plot(ax=ax)
 

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kenyon import _checks
 from kenyon.estimators._series import Series
 from kenyon.reservoir import Reservoir
 
 MEMORY = 3.0  # a T: the length of a series in time constants of the neurons
 CONSTANT = 1e-12  # a spread below this share of the mean is rounding
+LEAST = 1e-150  # a spread below this is none, for its square is none
 APART = 1000.0  # the ratio of two spreads above which channels are taken to have different units
 FEW = 100  # features, fewer than which are read with both signs
 
@@ -30,7 +32,12 @@ class Scaling(NamedTuple):
 
     def apply(self, values: NDArray[Any]) -> NDArray[np.float32]:
         """Scale in double precision, then round to single."""
-        return np.asarray((values.astype(np.float64) - self.shift) * self.factor).astype(np.float32)
+        scaled = np.asarray((values.astype(np.float64) - self.shift) * self.factor)
+        if scaled.min() < -_checks.BIG or scaled.max() > _checks.BIG:
+            raise ValueError(
+                f"X has values more than {_checks.BIG:g} standard deviations away from those it was fitted to"
+            )
+        return scaled.astype(np.float32)
 
 
 def moments(parts: Callable[[], Iterator[NDArray[np.float64]]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -45,7 +52,7 @@ def moments(parts: Callable[[], Iterator[NDArray[np.float64]]]) -> tuple[NDArray
 
 def inverse(sd: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / sd, and 0 where a column is constant."""
-    varies = sd > CONSTANT * np.abs(mean)
+    varies = sd > np.maximum(CONSTANT * np.abs(mean), LEAST)
     return np.divide(1.0, sd, out=np.zeros_like(sd), where=varies)
 
 

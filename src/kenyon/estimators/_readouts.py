@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
+from kenyon import _checks
 from kenyon.estimators._base import LearningEstimator
 from kenyon.estimators._classifier import ClassPart
 from kenyon.estimators._course import pick
 from kenyon.estimators._encoding import FEW, RowEncoder, Scaling, inverse, moments
 from kenyon.estimators._regressor import NumberPart
-from kenyon.estimators._series import Series
+from kenyon.estimators._series import Series, check_rows
 from kenyon.learning.learners import Learner
 
 
@@ -22,7 +22,7 @@ class RowPart(LearningEstimator):
     _signed = True
 
     def _series(self, X: Any, *, reset: bool) -> Series:
-        return Series(validate_data(self, X, reset=reset, dtype=(np.float64, np.float32)))
+        return check_rows(self, X, reset=reset)
 
     def _encoder(self, series: Series, seed: int) -> RowEncoder:
         mean, sd = moments(series.steps)
@@ -30,7 +30,7 @@ class RowPart(LearningEstimator):
         if both is None:
             both = len(mean) < FEW
         elif not isinstance(both, (bool, np.bool_)):
-            raise ValueError(f"both_signs must be True, False or None, not {both!r}")
+            raise ValueError(f"both_signs must be True, False or None, not {_checks.shown(both)}")
         factor = inverse(sd, mean)
         if not factor.any():
             raise ValueError(

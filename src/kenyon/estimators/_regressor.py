@@ -7,13 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.model_selection import ShuffleSplit
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 
+from kenyon import _checks
 from kenyon.estimators._base import TARGET, LearningEstimator
 from kenyon.estimators._course import Told
 from kenyon.estimators._encoding import inverse
-from kenyon.estimators._series import Series
+from kenyon.estimators._series import LARGEST, Series, check_as_many, check_unmasked, naming
 from kenyon.learning.rules import Regression
 
 
@@ -39,6 +41,7 @@ class NumberPart(RegressorMixin, LearningEstimator):
         y
             A number for each, shape (n,), or several, shape (n, n_outputs).
         """
+        self._check_parameters()
         warm = self.warm_start and hasattr(self, "_course")
         series, targets = self._read(X, y, reset=not warm)
         if not warm:
@@ -57,6 +60,7 @@ class NumberPart(RegressorMixin, LearningEstimator):
         X, y
             As in `fit`.
         """
+        self._check_parameters()
         first = not hasattr(self, "_course")
         series, targets = self._read(X, y, reset=first)
         if first:
@@ -69,21 +73,34 @@ class NumberPart(RegressorMixin, LearningEstimator):
         y = self._outputs(X) / TARGET * self.target_scale_ + self.target_shift_
         return y[:, 0] if self._flat else y
 
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination of the numbers expected."""
+        found, targets = self.predict(X), self._targets(y)
+        with naming("y"):
+            return float(r2_score(targets, found, sample_weight=sample_weight))
+
     def _read(self, X: Any, y: Any, *, reset: bool) -> tuple[Series, NDArray[np.float64]]:
-        self._check_parameters()
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
-        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        if targets.ndim not in (1, 2):
-            raise ValueError(f"y must have shape (n,) or (n, n_outputs), not {targets.shape}")
+        targets = self._targets(y)
         series = self._series(X, reset=reset)
-        check_consistent_length(series, targets)
+        check_as_many(series, targets)
         if not reset and targets.size // len(targets) != len(self.target_shift_):
             raise ValueError(f"y has shape {targets.shape}, but {len(self.target_shift_)} outputs are being learned")
         if reset:
             self._flat = targets.ndim == 1
         return series, targets.reshape(len(targets), -1)
+
+    def _targets(self, y: Any) -> NDArray[np.float64]:
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+        check_unmasked("y", y)
+        with naming("y"):
+            targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        if targets.ndim not in (1, 2) or targets.size == 0:
+            raise ValueError(f"y must have shape (n,) or (n, n_outputs), not {targets.shape}")
+        if np.abs(targets).max() > LARGEST:
+            raise ValueError(f"y must be within ±{LARGEST:g}, not {np.abs(targets).max():g}")
+        return np.asarray(targets)
 
     def _choose_target_scale(self, targets: NDArray[np.float64]) -> None:
         mean, sd = targets.mean(axis=0), targets.std(axis=0)
@@ -92,7 +109,10 @@ class NumberPart(RegressorMixin, LearningEstimator):
         self.target_scale_ = np.where(varies, sd, np.where(mean == 0, 1.0, np.abs(mean)))
 
     def _told(self, targets: NDArray[np.float64]) -> NDArray[np.float32]:
-        return np.asarray((targets - self.target_shift_) / self.target_scale_ * TARGET).astype(np.float32)
+        told = np.asarray((targets - self.target_shift_) / self.target_scale_ * TARGET)
+        if not (np.abs(told) <= _checks.BIG).all():
+            raise ValueError(f"y has targets more than {_checks.BIG:g} times as large as those it was first fitted to")
+        return told.astype(np.float32)
 
     def _held_out(self, told: Told) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         n = len(told)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks
-from kenyon.estimators._base import CALIBRATION, LearningEstimator, Saved
+from kenyon.estimators._base import CALIBRATION, LearningEstimator, Saved, seed_of, threads
 from kenyon.estimators._classifier import ClassPart
 from kenyon.estimators._encoding import SeriesEncoder, choose_scaling, leak_for
 from kenyon.estimators._regressor import NumberPart
@@ -284,8 +282,9 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sa
         """
         _checks.one_of("features", self.features, ("V", "x"))
         q = _checks.real("percentile", self.percentile, 0.0, 100.0)
+        threads(self.n_jobs)
         series = check_series(self, X, reset=True)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_of(self.random_state)
         self.encoder_ = make_encoder(self, series, seed)
         self.theta_ = np.zeros(self.encoder_.width, np.float32)
         if self.features == "x":
@@ -300,5 +299,5 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sa
         return V if self.features == "V" else np.maximum(V - self.theta_, np.float32(0))
 
     def _states(self, series: Series) -> NDArray[np.float32]:
-        threads = int(effective_n_jobs(self.n_jobs))
-        return np.concatenate([self.encoder_.states(series.take(part), threads) for part in chunks(len(series))])
+        n_threads = threads(self.n_jobs)
+        return np.concatenate([self.encoder_.states(series.take(part), n_threads) for part in chunks(len(series))])

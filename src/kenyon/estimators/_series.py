@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
+from kenyon import _checks
+
+LARGEST = 1e100  # a value whose square, summed over any number of series, is finite
 CHUNK = 512  # series that are worked on at a time
 SHAPES = "(n, features), (n, T, features) or a list of (T_k, features)"
 
@@ -52,6 +57,38 @@ def chunks(n: int) -> Iterator[slice]:
     return (slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK))
 
 
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Put the argument's name before what scikit-learn or NumPy say is wrong with it, if they do not."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        if isinstance(error, (TypeError, ValueError)) and re.search(rf"\b{name}\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from None
+
+
+def check_unmasked(name: str, values: Any) -> None:
+    """Refuse masked values, whose mask would be lost."""
+    objects = values.flat if isinstance(values, np.ndarray) and values.dtype == object else ()
+    if np.ma.is_masked(values) or any(one is np.ma.masked for one in objects):
+        raise ValueError(f"{name} has masked values; fill them in or leave them out")
+
+
+def check_as_many(X: Any, y: Any) -> None:
+    """Refuse series and targets that are not as many."""
+    with naming("X and y"):
+        check_consistent_length(X, y)
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Series:
+    """Return X as rows, and set or compare the estimator's number of features."""
+    check_unmasked("X", X)
+    with naming("X"):
+        return Series(_finite("X", validate_data(estimator, X, reset=reset, dtype=(np.float64, np.float32))))
+
+
 def check_series(estimator: Any, X: Any, *, reset: bool) -> Series:
     """Return X as `Series`, and set or compare the estimator's number of features."""
     if _is_list_of_series(X):
@@ -61,10 +98,11 @@ def check_series(estimator: Any, X: Any, *, reset: bool) -> Series:
             if one.shape[1] != n_channels:
                 raise ValueError(f"X[{i}] has {one.shape[1]} features, but X[0] has {n_channels}")
     elif getattr(X, "ndim", None) == 3:
+        check_unmasked("X", X)
         values = _check_array(np.asarray(X))
         n_channels = values.shape[2]
     else:
-        return Series(validate_data(estimator, X, reset=reset, dtype=(np.float64, np.float32)))
+        return check_rows(estimator, X, reset=reset)
     _check_width(estimator, n_channels, reset)
     return Series(values)
 
@@ -75,7 +113,7 @@ def _is_list_of_series(X: Any) -> bool:
         return False
     if not isinstance(X, (list, tuple, np.ndarray)) or len(X) == 0:
         return False
-    depths = {np.ndim(one) for one in X}
+    depths = {_depth(i, one) for i, one in enumerate(X)}
     if depths == {1} and len({len(one) for one in X}) > 1:
         raise ValueError(
             "X is a list of series without features; a series must have shape (T, features): use x[:, None]"
@@ -83,12 +121,20 @@ def _is_list_of_series(X: Any) -> bool:
     return 2 in depths
 
 
+def _depth(i: int, values: Any) -> int:
+    with naming("X"):
+        return np.ndim(_checks.array(f"X[{i}]", values, "a series of shape (T, features)"))
+
+
 def _check_one(i: int, values: Any) -> NDArray[Any]:
-    one = np.asarray(values)
+    one = _checks.array(f"X[{i}]", values, "a series of shape (T, features)")
     if one.ndim != 2:
         raise ValueError(f"X[{i}] must have shape (T, features), not {one.shape}")
     if len(one) == 0:
         raise ValueError(f"X[{i}] is a series of length 0; each must have at least one step")
+    if one.size == 0:
+        raise ValueError(f"X[{i}] has no features: {one.shape}; expected {SHAPES}")
+    check_unmasked(f"X[{i}]", one)
     return _finite(f"X[{i}]", _real(f"X[{i}]", one))
 
 
@@ -104,19 +150,19 @@ def _real(name: str, values: NDArray[Any]) -> NDArray[Any]:
         raise ValueError(f"{name} must hold real numbers, not {values.dtype}")
     try:
         return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must hold real numbers, all series of one shape or a list of them") from None
 
 
 def _finite(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Refuse missing and infinite values, and name the first."""
-    if np.isfinite(values).all():
+    """Refuse missing and infinite values, and those whose squares would be, and name the first."""
+    if float(values.min()) >= -LARGEST and float(values.max()) <= LARGEST:
         return values
-    place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+    place = tuple(int(i) for i in np.argwhere(~(np.abs(values.astype(np.float64)) <= LARGEST))[0])
     where = "".join(
         f", {word} {i}" for word, i in zip(("series", "step", "feature")[-len(place) :], place, strict=True)
     )
-    found = "a missing value (NaN)" if np.isnan(values[place]) else "an infinite value"
+    found = "a missing value (NaN)" if np.isnan(values[place]) else f"a value beyond {LARGEST:g}, {values[place]}"
     raise ValueError(f"{name} has {found}: {where[2:]}; fill it in or leave the series out")
 
 

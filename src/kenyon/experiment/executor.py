@@ -80,7 +80,12 @@ def run_experiment(
     report
         What to tell of progress, and how.
     """
-    store, report = Store(folder), report or Report()
+    _checks.instance("experiment", experiment, Experiment)
+    if cluster is not None:
+        _checks.instance("cluster", cluster, str)
+    if workers is not None:
+        _checks.integer("workers", workers, 0)
+    store, report = Store(folder), Report() if report is None else _checks.instance("report", report, Report)
     store.create()
     store.enter(experiment)
     finished = set(store.finished())

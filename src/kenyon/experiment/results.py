@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.store import Store, Stored, StoreError
 
@@ -35,13 +36,14 @@ def open_results(folder: str | Path, experiment: str | None = None, *, neurons: 
     neurons
         Take in what is kept for each neuron: theta, activity, specificity. It is a thousand times as much.
     """
-    store = Store(folder)
+    store, neurons = Store(folder), _checks.flag("neurons", neurons)
     finished = store.finished()
     if experiment is not None:
         known = store.experiments()
-        if experiment not in known:
+        if not isinstance(experiment, str) or experiment not in known:
             raise StoreError(
-                f"{store.folder} has no experiment {experiment!r} (there are: {', '.join(known) or 'none'})"
+                f"{store.folder} has no experiment {_checks.shown(experiment)} "
+                f"(there are: {', '.join(known) or 'none'})"
             )
         finished = [trial for trial in known[experiment] if trial in set(finished)]
     return combine(store, finished, neurons=neurons)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kenyon import _checks
 from kenyon.experiment.config import FORMAT, ConfigError, TrialConfig
 from kenyon.experiment.sweep import Experiment
 from kenyon.experiment.trial import digest
@@ -41,7 +42,7 @@ class Store:
     """A folder of results."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = _checks.path("folder", folder)
 
     def create(self) -> None:
         """Make the folder, and make sure that it can be written."""

@@ -15,6 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kenyon import _checks
 from kenyon.experiment.config import LEARNERS, ConfigError, TrialConfig, nearest, trial_config, unknown
 from kenyon.experiment.presets import PRESETS
 
@@ -40,7 +41,9 @@ def load_experiment(source: str | Path | Mapping[str, Any], *, seeds: int | None
     seeds
         Number of seeds, instead of what the source says.
     """
-    settings, name = (dict(source), "experiment") if isinstance(source, Mapping) else read_file(Path(source))
+    settings, name = (
+        (dict(source), "experiment") if isinstance(source, Mapping) else read_file(_checks.path("source", source))
+    )
     if seeds is not None:
         settings["seeds"] = seeds
     trials = expand(settings)

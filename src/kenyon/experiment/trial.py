@@ -20,7 +20,7 @@ import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from kenyon import __version__, _seeding
+from kenyon import __version__, _checks, _seeding
 from kenyon.experiment.config import FORMAT, TrialConfig
 from kenyon.learning.in_turn import train_in_turn
 from kenyon.learning.learners import GradientWeights
@@ -50,6 +50,8 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
     commit
         A git commit to note in the provenance.
     """
+    _checks.instance("config", config, TrialConfig)
+    commit, progress = _checks.instance("commit", commit, str), _checks.flag("progress", progress)
     began, start = datetime.now(UTC), time.perf_counter()
     with threadpool_limits(1, "blas"):  # sums depend on the number of threads
         task = config.task.build(config.seed)

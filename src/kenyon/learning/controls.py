@@ -8,6 +8,7 @@ each. Other controls are settings of the learners: `GradientWeights(scaling="cen
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from kenyon.learning.gradient import choose
 from kenyon.learning.learners import Percentile
 from kenyon.learning.protocol import Info, Source
 from kenyon.readout import Readout
+
+LEAST = 1e-100  # lambda of recursive least squares, where all states are next to nothing
 
 
 class RidgeState(NamedTuple):
@@ -51,13 +54,17 @@ class Ridge:
     start: float | Percentile | None = None
 
     def __post_init__(self) -> None:
-        _checks.real("penalty", self.penalty, 0.0)
-        _checks.real("target", self.target, 0.0, open_low=True)
+        _checks.settle(
+            self,
+            penalty=_checks.real("penalty", self.penalty, 0.0, _checks.LARGE),
+            target=_checks.real("target", self.target, _checks.SMALL, _checks.BIG),
+        )
         if self.start is not None and not isinstance(self.start, Percentile):
-            _checks.real("start", self.start, -np.inf)
+            _checks.settle(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RidgeState:
         """Return the thresholds and empty sums."""
+        V, n_classes = _checks.calibration(V), _checks.integer("n_classes", n_classes, 2)
         n, theta = V.shape[1], None
         if isinstance(self.start, Percentile):
             theta = self.start.of(V)
@@ -67,8 +74,9 @@ class Ridge:
 
     def update(self, state: RidgeState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RidgeState, Info]:
         """Add episodes to the sums. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
+        _checks.instance("state", state, RidgeState)
         V = _checks.single("states", _checks.states(V, len(state.gram)))
-        x = self._readout(state, np.empty(0)).features(V).astype(np.float64)
+        x = (V if state.theta is None else np.maximum(V - state.theta, np.float32(0))).astype(np.float64)
         labels = _checks.labels(labels, len(x), len(state.cross))
         wanted = self.target * (labels[:, None] == np.arange(len(state.cross)))
         nothing = np.full(len(V), np.nan, np.float32)
@@ -77,15 +85,21 @@ class Ridge:
 
     def readout(self, state: RidgeState) -> Readout:
         """Solve for the weights."""
-        if state.n_episodes == 0:
+        if _checks.instance("state", state, RidgeState).n_episodes == 0:
             return self._readout(state, state.cross)
         lam = self.penalty * max(np.trace(state.gram), np.finfo(float).tiny)
-        W = linalg.solve(state.gram + lam * np.eye(len(state.gram)), state.cross.T, assume_a="pos").T
+        gram = state.gram + lam * np.eye(len(state.gram))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", linalg.LinAlgWarning)
+            try:
+                W = linalg.solve(gram, state.cross.T, assume_a="pos").T
+            except (linalg.LinAlgError, linalg.LinAlgWarning):  # some neurons follow from others: the least weights
+                W = linalg.lstsq(gram, state.cross.T)[0].T
         return self._readout(state, W)
 
     def _readout(self, state: RidgeState, W: NDArray[np.float64]) -> Readout:
         theta = np.zeros(len(state.gram), np.float32) if state.theta is None else state.theta
-        return Readout(W.astype(np.float32), theta, thresholds=state.theta is not None)
+        return Readout(_checks.single("weights", W), theta, thresholds=state.theta is not None)
 
 
 class RLSState(NamedTuple):
@@ -113,17 +127,22 @@ class RecursiveLeastSquares:
     target: float = 10.0
 
     def __post_init__(self) -> None:
-        _checks.real("penalty", self.penalty, 0.0, open_low=True)
-        _checks.real("target", self.target, 0.0, open_low=True)
+        _checks.settle(
+            self,
+            penalty=_checks.real("penalty", self.penalty, 0.0, _checks.LARGE, open_low=True),
+            target=_checks.real("target", self.target, _checks.SMALL, _checks.BIG),
+        )
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RLSState:
         """Return W = 0 and P = 1 / lambda."""
-        n = V.shape[1]
-        lam = self.penalty * max(float((V.astype(np.float64) ** 2).sum(axis=1).mean()), np.finfo(float).tiny)
+        V, n_classes = _checks.calibration(V), _checks.integer("n_classes", n_classes, 2)
+        n, source = V.shape[1], _checks.instance("source", source, Source)
+        lam = max(self.penalty * float((V.astype(np.float64) ** 2).sum(axis=1).mean()), LEAST)
         return RLSState(np.zeros((n_classes, n)), np.asfortranarray(np.eye(n) / lam), 0, source)
 
     def update(self, state: RLSState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RLSState, Info]:
         """Learn from episodes in order."""
+        _checks.instance("state", state, RLSState)
         V = _checks.single("states", _checks.states(V, len(state.P)))
         labels = _checks.labels(labels, len(V), len(state.W))
         W, P = state.W.copy(), state.P.copy(order="F")
@@ -141,5 +160,5 @@ class RecursiveLeastSquares:
 
     def readout(self, state: RLSState) -> Readout:
         """Return the running solution."""
-        W = state.W.astype(np.float32)
+        W = _checks.single("weights", _checks.instance("state", state, RLSState).W)
         return Readout(W, np.zeros(W.shape[1], np.float32), thresholds=False)

@@ -13,7 +13,7 @@ from kenyon import _checks, _seeding
 from kenyon.learning.learners import CALIBRATION
 from kenyon.learning.prelearning import episodes_needed, prelearn_all, prelearned
 from kenyon.learning.protocol import Learns, Source
-from kenyon.learning.runs import CHUNK, Run, Test, for_all, show_progress, take
+from kenyon.learning.runs import CHUNK, Run, Test, check_learners, for_all, show_progress, take
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
@@ -55,9 +55,16 @@ def train_in_turn(
     import xarray as xr
 
     n_episodes = _checks.integer("n_episodes", n_episodes, 1)
+    n_bins = _checks.integer("n_bins", n_bins, 1)
+    _checks.one_of("diverged", diverged, ("raise", "record"))
+    seed, threads = _checks.seed(seed), _checks.integer("threads", threads, 1)
+    learners, reservoir = check_learners(learners), _checks.instance("reservoir", reservoir, Reservoir)
+    if (
+        not isinstance(tasks, (list, tuple))
+        or len({_checks.instance("tasks[i]", one, Task).n_classes for one in tasks}) != 1
+    ):
+        raise ValueError("tasks must be a list of at least one, all with the same n_classes")
     n_test = _checks.integer("n_test", n_test, len(tasks))
-    if len({task.n_classes for task in tasks}) != 1:
-        raise ValueError("tasks must be at least one, all with the same n_classes")
     total = n_episodes * len(tasks)
     edges = np.linspace(0, total, min(n_bins, total) + 1).round().astype(int)
     waiting = prelearned(learners)

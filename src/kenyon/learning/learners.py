@@ -38,11 +38,11 @@ class Percentile:
     q: float
 
     def __post_init__(self) -> None:
-        _checks.real("q", self.q, 0.0, 100.0)
+        _checks.settle(self, q=_checks.real("q", self.q, 0.0, 100.0))
 
     def of(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return this percentile of each neuron's states; in single precision it would differ with NumPy's version."""
-        return np.asarray(np.percentile(V.astype(np.float64), self.q, axis=0), np.float32)
+        return _checks.single("percentiles of states", np.percentile(V.astype(np.float64), self.q, axis=0))
 
 
 class State(NamedTuple):
@@ -110,12 +110,14 @@ class Learner:
 
     def __post_init__(self) -> None:
         for name in ("eta_w", "eta_theta", "sigma", "beta", "k"):
-            _checks.real(name, getattr(self, name), 0.0)
-        _checks.real("mu", self.mu, 0.0, 2.0, open_low=True)
+            _checks.settle(self, **{name: _checks.real(name, getattr(self, name), 0.0, _checks.LARGE)})
+        for name in ("batch", "period"):
+            _checks.settle(self, **{name: _checks.integer(name, getattr(self, name), 1, 2**31 - 1)})
+        for name in ("thresholds", "local"):
+            _checks.settle(self, **{name: _checks.flag(name, getattr(self, name))})
+        _checks.settle(self, mu=_checks.real("mu", self.mu, 0.0, 2.0, open_low=True))
         if not isinstance(self.rule, (Supervised, Regression, QLearning)):
-            raise ValueError(f"rule must be Supervised(), Regression() or QLearning(), not {self.rule!r}")
-        _checks.integer("batch", self.batch, 1)
-        _checks.integer("period", self.period, 1)
+            raise ValueError(f"rule must be Supervised(), Regression() or QLearning(), not {_checks.shown(self.rule)}")
         _checks.one_of("step", self.step, ("fixed", "normalised"))
         if self.search is not None:
             _checks.one_of("search", self.search, ("global", "per_neuron"))
@@ -124,7 +126,7 @@ class Learner:
         if isinstance(self.start, str):
             _checks.one_of("start", self.start, ("prelearned",))
         elif not isinstance(self.start, Percentile):
-            _checks.real("start", self.start, -np.inf)
+            _checks.settle(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
         if not self.thresholds and (self.local or self.search or self.start != 0.0):
             raise ValueError("thresholds=False leaves nothing to local, search or start: leave them at their defaults")
         if self.thresholds and self.scaling:
@@ -134,7 +136,7 @@ class Learner:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
         if self.start == "prelearned":
             raise ValueError('start="prelearned" needs a value: call `prelearn`, or let `train` do so')
-        V = _checks.single("states", _checks.states(V))
+        V, source = _checks.calibration(V), _checks.instance("source", source, Source)
         n_classes = _checks.integer("n_classes", n_classes, 1 if isinstance(self.rule, Regression) else 2)
         n_neurons = V.shape[1]
         theta, theta_g = np.zeros(n_neurons, np.float32), 0.0
@@ -154,7 +156,7 @@ class Learner:
 
         `labels` are classes; under `Regression`, targets of shape (n, n_outputs).
         """
-        V = _checks.states(V, state.n_neurons)
+        V = _checks.states(V, self._own(state).n_neurons)
         labels, wanted = self._told(state, labels, len(V))
         V = standardise(V, state.shift, state.scale)
         state = state._replace(nets=state.nets.copy())
@@ -181,10 +183,17 @@ class Learner:
 
     def readout(self, state: State) -> Readout:
         """Return what was learned so far: the current network, not the proposed one."""
+        state = self._own(state)
         W = state.nets.W[0, : state.n_outputs, : state.n_neurons].copy()
         theta = state.nets.theta[0, : state.n_neurons].copy()
         temperature = float(self.rule.temperatures(state.episode, 1)[0])
         return Readout(W, theta, self.thresholds, state.shift, state.scale, temperature)
+
+    def _own(self, state: State) -> State:
+        """Return a state if it is one that this learner may go on from."""
+        if len(_checks.instance("state", state, State).nets.W) != (2 if self.search else 1):
+            raise ValueError(f"state must be one that was begun {'with' if self.search else 'without'} a search")
+        return state
 
     @property
     def _n_choosing(self) -> int:
@@ -234,7 +243,7 @@ class Learner:
         if self.scaling == "centred":
             return shift, None
         sd = V.std(axis=0, dtype=np.float64)
-        return shift, np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0).astype(np.float32)
+        return shift, np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > np.finfo(np.float32).tiny).astype(np.float32)
 
     def _chances(self, state: State, n: int, stride: int) -> Iterator[tuple[int, float, float]]:
         """Return number, uniform and normal random number of each Metropolis decision within the next n episodes."""

@@ -19,7 +19,7 @@ from kenyon.learning import metropolis
 from kenyon.learning.gradient import Networks, learn, networks, outcome
 from kenyon.learning.learners import NOTHING, Learner
 from kenyon.learning.protocol import Diverged, Source
-from kenyon.learning.rules import Supervised
+from kenyon.learning.rules import Regression, Supervised
 from kenyon.reservoir import Batch, Reservoir
 from kenyon.tasks import Task
 
@@ -56,6 +56,9 @@ def prelearn(
     threads
         Number of threads that simulate.
     """
+    if isinstance(_checks.instance("learner", learner, Learner).rule, Regression):
+        raise ValueError("learner must be told classes to prelearn, not Regression()")
+    _checks.instance("reservoir", reservoir, Reservoir)
     found = prelearn_all({"prelearn": learner}, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
     if isinstance(found, Diverged):
         raise found
@@ -78,7 +81,7 @@ def prelearn_all(
     """
     for name, learner in learners.items():
         if not learner.thresholds:
-            raise ValueError(f"{name} has no thresholds, and so nothing to prelearn")
+            raise ValueError(f"learner {name} has no thresholds, and so nothing to prelearn")
         steps = _checks.integer("steps", steps, learner.period)
     n_episodes = episodes_needed(learners, steps)
     walks: dict[str, _Walks] = {}

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kenyon import _seeding
+from kenyon import _checks, _seeding
 from kenyon._noise import random_words
 from kenyon.readout import Readout
 
@@ -18,8 +18,8 @@ class Source(NamedTuple):
 
     def uniforms(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
         """Return two uniform numbers in [0, 1) for each of the episodes `first`, `first + 1`, ...; shape (n, 2)."""
-        words = np.empty((n, 2), np.uint32)
-        random_words(_seeding.key(self.seed, "learner", self.name, purpose), first, words)
+        words = np.empty((_checks.integer("n", n, 0), 2), np.uint32)
+        random_words(self._key(purpose), _checks.integer("first", first, 0), words)
         return words.astype(np.float64) * 2.0**-32
 
     def normals(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
@@ -29,8 +29,13 @@ class Source(NamedTuple):
 
     def generator(self, purpose: str, number: int) -> np.random.Generator:
         """Return a generator for the `number`-th event of a kind."""
-        low, high = _seeding.key(self.seed, "learner", self.name, purpose)
+        low, high = self._key(purpose)
+        number = _checks.integer("number", number, 0)
         return np.random.Generator(np.random.Philox(key=[low, high], counter=[0, 0, 0, number]))
+
+    def _key(self, purpose: str) -> NDArray[np.uint32]:
+        name, purpose = _checks.instance("name", self.name, str), _checks.instance("purpose", purpose, str)
+        return _seeding.key(self.seed, "learner", name, purpose)
 
 
 class Proposal(NamedTuple):

@@ -33,13 +33,20 @@ class Schedule:
     geometric: bool = False
 
     def __post_init__(self) -> None:
-        _checks.real("start", self.start, 0.0, open_low=True)
-        _checks.real("stop", self.stop, 0.0, open_low=True)
-        _checks.integer("episodes", self.episodes, 1)
+        _checks.settle(
+            self,
+            start=_checks.real("start", self.start, _checks.SMALL, _checks.BIG),
+            stop=_checks.real("stop", self.stop, _checks.SMALL, _checks.BIG),
+            episodes=_checks.integer("episodes", self.episodes, 1),
+            geometric=_checks.flag("geometric", self.geometric),
+        )
 
     def at(self, episode: NDArray[np.int_]) -> NDArray[np.float64]:
         """Return the temperature at these episodes."""
-        share = np.minimum(np.asarray(episode, np.float64) / self.episodes, 1.0)
+        episode = _checks.array("episode", episode, "numbers of episodes")
+        if episode.dtype.kind not in "iu" or (episode < 0).any():
+            raise ValueError(f"episode must be integers of at least 0, not {_checks.shown(episode)}")
+        share = np.minimum(episode.astype(np.float64) / self.episodes, 1.0)
         if self.geometric:
             return np.asarray(self.start * (self.stop / self.start) ** share)
         return np.asarray(self.start + (self.stop - self.start) * share)
@@ -58,11 +65,12 @@ class Supervised:
     target: float = 10.0
 
     def __post_init__(self) -> None:
-        _checks.real("target", self.target, 0.0, open_low=True)
+        _checks.settle(self, target=_checks.real("target", self.target, _checks.SMALL, _checks.BIG))
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
         """Return the temperature of each choice: 1."""
-        return np.ones(n)
+        _checks.integer("first", first, 0)
+        return np.ones(_checks.integer("n", n, 0))
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ class Regression:
     size: float = 10.0
 
     def __post_init__(self) -> None:
-        _checks.real("size", self.size, 0.0, open_low=True)
+        _checks.settle(self, size=_checks.real("size", self.size, _checks.SMALL, _checks.BIG))
 
     @property
     def target(self) -> float:
@@ -87,7 +95,8 @@ class Regression:
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
         """Return ones: nothing is chosen."""
-        return np.ones(n)
+        _checks.integer("first", first, 0)
+        return np.ones(_checks.integer("n", n, 0))
 
 
 @dataclass(frozen=True)
@@ -106,9 +115,10 @@ class QLearning:
     temperature: float | Schedule = 1.0
 
     def __post_init__(self) -> None:
-        _checks.real("reward", self.reward, 0.0, open_low=True)
+        _checks.settle(self, reward=_checks.real("reward", self.reward, _checks.SMALL, _checks.BIG))
         if not isinstance(self.temperature, Schedule):
-            _checks.real("temperature", self.temperature, 0.0, open_low=True)
+            temperature = _checks.real("temperature", self.temperature, _checks.SMALL, _checks.BIG)
+            _checks.settle(self, temperature=temperature)
 
     @property
     def target(self) -> float:
@@ -117,6 +127,7 @@ class QLearning:
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
         """Return the temperature of each choice from episode `first` on."""
+        first, n = _checks.integer("first", first, 0), _checks.integer("n", n, 0)
         if isinstance(self.temperature, Schedule):
             return self.temperature.at(np.arange(first, first + n))
-        return np.full(n, float(self.temperature))
+        return np.full(n, self.temperature)

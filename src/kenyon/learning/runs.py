@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kenyon import metrics
+from kenyon import _checks, metrics
 from kenyon.learning.prelearning import Prelearned, start_from
 from kenyon.learning.protocol import Diverged, Info, Learns, Source
+from kenyon.learning.rules import Regression
 from kenyon.readout import Readout
 from kenyon.reservoir import Batch
 
@@ -119,6 +120,25 @@ class Test:
         }
 
 
+def check_learners(learners: Any) -> Mapping[str, Learns]:
+    """Return names and learners, if they are such."""
+    if not isinstance(learners, Mapping) or not learners or not all(isinstance(name, str) for name in learners):
+        raise ValueError(
+            "learners must hold at least one learner under its name, such as {'composed': kn.Composed()}, "
+            f"not {_checks.shown(learners)}"
+        )
+    for name, one in learners.items():
+        if isinstance(one, type) or not all(
+            callable(getattr(one, part, None)) for part in ("begin", "update", "readout")
+        ):
+            raise ValueError(f"learners[{name!r}] must be a learner, such as kn.Composed(), not {_checks.shown(one)}")
+        if isinstance(getattr(one, "rule", None), Regression):
+            raise ValueError(
+                f"learners[{name!r}] must be told classes, by Supervised() or QLearning(), not Regression()"
+            )
+    return learners
+
+
 def take(stream: Iterator[Batch], n: int) -> list[Batch]:
     """Take batches until they hold at least `n` episodes."""
     taken: list[Batch] = []
@@ -137,7 +157,7 @@ def for_all(pool: ThreadPoolExecutor, job: Any, runs: Sequence[Any]) -> None:
 @contextmanager
 def show_progress(n_episodes: int, wanted: bool | None) -> Iterator[Callable[[int], None]]:
     """Show a bar for `n_episodes`, by default on a terminal; yields what to call with the number of episodes done."""
-    if not (sys.stderr.isatty() if wanted is None else wanted):
+    if not (sys.stderr.isatty() if wanted is None else _checks.flag("progress", wanted)):
         yield lambda n: None
         return
     from rich.console import Console

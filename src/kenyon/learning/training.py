@@ -17,7 +17,18 @@ from kenyon import _checks, _seeding
 from kenyon.learning.learners import CALIBRATION
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
 from kenyon.learning.protocol import Diverged, Learns, Source
-from kenyon.learning.runs import CHUNK, OF_THE_START, PER_NEURON, SCALARS, Run, Test, for_all, show_progress, take
+from kenyon.learning.runs import (
+    CHUNK,
+    OF_THE_START,
+    PER_NEURON,
+    SCALARS,
+    Run,
+    Test,
+    check_learners,
+    for_all,
+    show_progress,
+    take,
+)
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
@@ -77,9 +88,9 @@ def train(
     n_bins = min(_checks.integer("n_bins", n_bins, 1), n_episodes)
     n_test = _checks.integer("n_test", n_test, 1)
     _checks.one_of("diverged", diverged, ("raise", "record"))
-    seed = _checks.seed(seed)
-    if not learners:
-        raise ValueError("learners must hold at least one, such as {'composed': kn.Composed()}")
+    seed, threads = _checks.seed(seed), _checks.integer("threads", threads, 1)
+    learners, reservoir = check_learners(learners), _checks.instance("reservoir", reservoir, Reservoir)
+    task = _checks.instance("task", task, Task)
     edges = np.linspace(0, n_episodes, n_bins + 1).round().astype(int)
     waiting = prelearned(learners)
     with show_progress(n_episodes + episodes_needed(waiting), progress) as advance:

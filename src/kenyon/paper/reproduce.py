@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kenyon import _checks
 from kenyon.experiment.config import nearest
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.progress import Report
@@ -64,11 +65,12 @@ def reproduce(
     workers, cluster, report
         As in `run_experiment`.
     """
-    for figure in figures:
+    for figure in _checks.texts("figures", figures):
         if figure not in FIGURES:
-            raise ValueError(f"there is no figure {figure!r}{nearest(figure, dict.fromkeys(FIGURES))}; "
+            raise ValueError(f"figures: there is no figure {figure!r}{nearest(figure, dict.fromkeys(FIGURES))}; "
                              f"there are {', '.join(FIGURES)}")  # fmt: skip
-    folder, plan, report = Path(folder), Plan.of(seeds, quick), report or Report()
+    folder, plan = _checks.path("folder", folder), Plan.of(seeds, _checks.flag("quick", quick))
+    report = Report() if report is None else _checks.instance("report", report, Report)
     results, start = Results(folder / "results", plan), time.monotonic()
     trials = {trial.id: trial for figure in figures for trial in plan.experiment(figure).trials}
     longest_first = sorted(
@@ -90,7 +92,7 @@ def reproduce(
 
 def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
     """Judge and write the report anew from the results in a folder, without running anything."""
-    folder = Path(folder)
+    folder = _checks.path("folder", folder)
     clock = _read_clock(folder)
     if not clock:
         raise StoreError(f"{folder} holds no reproduction: make one with kenyon reproduce --out {folder}")

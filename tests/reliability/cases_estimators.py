@@ -1,0 +1,144 @@
+"""What is tried on estimators and displays."""
+
+import numpy as np
+from matplotlib import pyplot as plt
+from sklearn.exceptions import NotFittedError
+
+import kenyon as kn
+from tests.reliability.cases_model import FOLDER, RNG
+from tests.reliability.registry import case
+from tests.reliability.strategies import anything, arrays, counts, reals, words
+
+SERIES = RNG.integers(-8, 9, (8, 3, 2)) / 8
+ROWS = RNG.integers(-8, 9, (8, 4)) / 8
+RAGGED = [one[: 1 + i % 3] for i, one in enumerate(SERIES)]
+CLASSES = np.arange(8) % 2
+NUMBERS = RNG.integers(-8, 9, 8) / 8
+SMALL = {"n_neurons": 8, "random_state": 0}
+KINDS = {
+    "ReservoirClassifier": (SMALL, SERIES, CLASSES),
+    "ReservoirRegressor": (SMALL, SERIES, NUMBERS),
+    "ReservoirTransformer": (SMALL, SERIES, None),
+    "ThresholdReadout": ({"epochs": 2, "random_state": 0}, ROWS, CLASSES),
+    "ThresholdRegressor": ({"epochs": 2, "random_state": 0}, ROWS, NUMBERS),
+}
+LEARNER = words("ridge", "normalised", "composed", "metropolis", "gradient_thresholds", "gradient_weights", kn.Ridge(),
+                kn.Normalised(rule=kn.QLearning()), kn.Normalised, kn.RecursiveLeastSquares(), kn.GradientWeights())  # fmt: skip
+WEIGHT = words("balanced", {0: 1.0, 1: 2.0}, {0: 1.0}, {0: 0.0, 1: 0.0}, {0: -1, 1: 1}, {0: np.nan, 1: 1}, {0: "a", 1: 1},
+               {0: 1e300, 1: 1}, {2: 1.0}, [1, 2])  # fmt: skip
+STATE = words(0, 2**32, np.random.RandomState(0), np.random.default_rng(0), np.random)
+SETTINGS = {
+    "learner": LEARNER, "n_neurons": counts(30), "leak_rate": reals(), "spectral_radius": reals(), "n_steps": counts(10),
+    "input_scaling": words("auto", "channel", "overall"), "epochs": counts(3), "early_stopping": anything(),
+    "validation_fraction": reals(), "patience": anything(), "class_weight": WEIGHT, "warm_start": anything(),
+    "n_jobs": counts(2), "verbose": counts(0), "random_state": STATE, "both_signs": anything(), "features": words("V", "x"),
+    "percentile": reals(),
+}  # fmt: skip
+LARGE = ("X", "spectral_radius", "inputs")  # what the error names when states overflow
+
+
+def make(name, **settings):
+    return getattr(kn, name)(**{**KINDS[name][0], **settings})
+
+
+def fitted(name, **settings):
+    _, X, y = KINDS[name]
+    return make(name, **settings).fit(X, y)
+
+
+def used(name, X):
+    """What a fitted estimator gives; the transformer transforms."""
+    return lambda model: model.transform(X) if name == "ReservoirTransformer" else model.predict(X)
+
+
+def drawn(make_picture):
+    def draw(**given):
+        try:
+            return make_picture(**given)
+        finally:
+            plt.close("all")
+
+    return draw
+
+
+def fit_of(model):
+    """What was learned, of an estimator."""
+    return [
+        model.encoder_.scaling,
+        model.theta_,
+        getattr(model, "readout_", None),
+        getattr(model, "target_scale_", None),
+    ]
+
+
+for name, (_, X, y) in KINDS.items():
+    model = fitted(name)
+    names = set(model.get_params())
+    assert names <= set(SETTINGS), names - set(SETTINGS)
+    see = used(name, X)
+    case(name, lambda name=name, **settings: fitted(name, **settings), lambda: {},
+         {one: SETTINGS[one] for one in names}, see=see, errors=(kn.Diverged,),
+         words={"n_neurons": ("n_neurons", "neurons"), "random_state": ("random_state", "seed")})  # fmt: skip
+    almost = words([], SERIES.tolist(), RAGGED, [*RAGGED, None], [*RAGGED, SERIES[0, :, :1]], np.array([*RAGGED, None], object),
+                   [one[:, 0] for one in RAGGED], SERIES[:, :, 0], np.array([*RAGGED], object), RAGGED[:1] * 8)  # fmt: skip
+    given = {"X": almost | arrays(X), "y": anything() if y is None else arrays(y) | words(list("abababab"), y == y[0])}
+    valid = {"X": X} if y is None else {"X": X, "y": y}
+    case(f"{name}.fit", lambda name=name, **given: make(name).fit(**given), valid.copy, given, clothes=valid, see=fit_of,
+         errors=(kn.Diverged,), words={"X": LARGE, "y": ("y", "X")})  # fmt: skip
+    for method in {"predict", "predict_proba", "decide", "code", "transform"} & set(dir(model)):
+        case(f"{name}.{method}", getattr(model, method), lambda X=X, method=method: {"X": X} | ({"random_state": 0} if method == "decide" else {}),
+             {"X": given["X"]} | ({"random_state": STATE} if method == "decide" else {}), clothes={"X": X}, words={"X": LARGE})  # fmt: skip
+    case(f"{name}.save", model.save, lambda name=name: {"path": FOLDER / name},
+         {"path": words(FOLDER, FOLDER / "no" / "where", bytes(FOLDER / "three"))}, errors=(OSError,))  # fmt: skip
+    if y is None:
+        continue
+    case(f"{name}.score", model.score, valid.copy, {**given, "sample_weight": arrays(np.ones(8))}, clothes=valid,
+         words={"X": (*LARGE, "y"), "sample_weight": ("sample_weight", "y")})  # fmt: skip
+    more = {"classes": [0, 1]} if hasattr(model, "classes_") else {}
+    case(f"{name}.partial_fit", lambda name=name, **given: make(name).partial_fit(**given),
+         lambda valid=valid, more=more: {**valid, **more},
+         given | ({"classes": arrays(np.arange(2)) | words(["a", "b"], [0, "a"], [0, np.nan])} if more else {}),
+         clothes=valid | {key: np.array(value) for key, value in more.items()}, see=fit_of, errors=(kn.Diverged,),
+         words={"X": LARGE, "y": ("y", "X"), "classes": ("classes", "y")})  # fmt: skip
+
+    sparse_model = fitted(name, learner="normalised")
+    for method in ("plot_learning_curve", "plot_thresholds"):
+        case(f"{name}.{method}", drawn(getattr(sparse_model, method)), lambda: {"ax": None}, {"ax": anything()})
+    case(f"{name}.plot_code", drawn(sparse_model.plot_code), lambda X=X: {"X": X, "ax": None},
+         {"X": given["X"], "ax": anything(), "y": given["y"]}, words={"X": LARGE})  # fmt: skip
+
+MODEL = fitted("ThresholdReadout")
+ESTIMATOR = words(
+    kn.ThresholdReadout(), kn.ThresholdReadout, fitted("ReservoirTransformer"), fitted("ReservoirClassifier")
+)
+CURVE = np.array([0.125, 0.5, 0.75])
+CODE = np.abs(ROWS)
+DISPLAYS = {
+    "LearningCurveDisplay": (
+        lambda: {"epoch": np.arange(3.0), "training": CURVE, "validation": CURVE, "score_name": "accuracy"},
+        {
+            "epoch": arrays(np.arange(3.0)),
+            "training": arrays(CURVE),
+            "validation": arrays(CURVE),
+            "score_name": anything(),
+        },
+    ),
+    "ThresholdsDisplay": (
+        lambda: {"theta": CURVE, "coding_level": 0.5},
+        {"theta": arrays(CURVE), "coding_level": reals()},
+    ),
+    "CodeDisplay": (
+        lambda: {"code": CODE, "labels": CLASSES},
+        {"code": arrays(CODE), "labels": arrays(CLASSES) | words(list("abababab"))},
+    ),
+}
+for name, (valid, hostile) in DISPLAYS.items():
+    kind = getattr(kn, name)
+    more = {"X": ROWS} if name == "CodeDisplay" else {}
+    case(name, drawn(lambda kind=kind, **parts: kind(**parts).plot()), valid, hostile,
+         words={"epoch": ("epoch", "training"), "code": ("code", "labels")})  # fmt: skip
+    case(f"{name}.plot", drawn(kind(**valid()).plot), lambda: {"ax": None}, {"ax": anything()})
+    case(f"{name}.from_estimator", drawn(kind.from_estimator),
+         lambda more=more: {"estimator": MODEL, "ax": None, **more},
+         {"estimator": ESTIMATOR, "ax": anything()} | ({"X": arrays(ROWS), "y": arrays(CLASSES)} if more else {}),
+         errors=(NotFittedError,), words={"estimator": ("estimator", "fitted", "learner", "features")})  # fmt: skip
