@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce test bench bench-data examples example-rl docs format clean
+.PHONY: reproduce test fuzz bench bench-data examples example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
 
@@ -12,6 +12,10 @@ test: .venv/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+
+# Spoilt files for every reader; ARGS="--reader models --files 100" for some of them.
+fuzz: .venv/.test
+	$(BIN)/python -m tests.reliability.fuzz $(ARGS)
 
 bench: .venv/.bench
 	$(BIN)/python benchmarks/simulation.py

@@ -105,8 +105,15 @@ class Reservoir:
             self.input_connections,
             _seeding.generator(seed, "network", "input"),
         )
+        self._network = self._joined()
+
+    def _joined(self) -> Network:
+        """Return [rho W | W_in] for the kernel, which checks nothing."""
+        for name, weights, width in (("W", self.W, self.n_neurons), ("W_in", self.W_in, self.n_inputs)):
+            if weights.shape != (self.n_neurons, width):
+                raise ValueError(f"{name} must have shape {(self.n_neurons, width)}, not {weights.shape}")
         both = sparse.hstack([self.W, self.W_in], format="csr")
-        self._network = Network(
+        return Network(
             both.indptr[1:].astype(np.uint32),
             both.indices.astype(np.uint32),
             both.data.astype(np.float32),
