@@ -417,7 +417,7 @@ def explosions(rng, files):
         f"task = {{n_classes = {big}}}", f"task = {{groups = {big}}}", f"task = {{steps = {big}}}",
         f"learners.Normalised = {{mu = [{lists}], k = [{lists}], eta_w = [{lists}]}}",
         f"reservoir = {{n_neurons = {big}}}",
-        "[[case]]\n" * 5000, f"n_test = {big}\nn_bins = {big}\nn_episodes = {big}\nexamples = {big}",
+        "[[case]]\n" * 500, f"n_test = {big}\nn_bins = {big}\nn_episodes = {big}\nexamples = {big}",
         "\n".join(f"[learners.l{i}]\nkind = 'Normalised'" for i in range(2000)), f"zip = [[{lists}]]",
         "zip = [" + "['task.noise'], " * 1000 + "]", f"seed = {'[' * 3000}{']' * 3000}", "a." * 3000 + "b = 1",
         f"seed = {'9' * 10_000}", f"name = '{'x' * 10**6}'", f"seed = [{lists}]\n" + "[[case]]\n" * 300,
