@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce test test-lowest test-newest lock soak bench bench-data examples example-rl docs format clean
+.PHONY: reproduce test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
@@ -35,6 +35,10 @@ lock: .venv/.dev
 # Ten million episodes beside their oracles, in about ten minutes; ARGS="--json figures.json" keeps the figures.
 soak: .venv/.test
 	$(BIN)/python -m tests.reliability.soak $(ARGS)
+
+# Spoilt files for every reader; ARGS="--reader models --files 100" for some of them.
+fuzz: .venv/.test
+	$(BIN)/python -m tests.reliability.fuzz $(ARGS)
 
 bench: .venv/.peers
 	$(BIN)/python benchmarks/run.py

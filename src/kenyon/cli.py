@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-STOPPED = 130  # what a shell calls a command that was interrupted
+INTERRUPTED = 130  # what a shell calls a command that was interrupted
+STOPPED = "stopped; what is done is kept, and the same command goes on from there"
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="Reservoir computing with learned sparsity."
@@ -182,13 +183,15 @@ def _tell_reproduced(done: Any, as_json: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; what goes wrong is said in one line."""
-    from kenyon.experiment.executor import ClusterError
+    from kenyon.experiment.executor import ClusterError, Stopped
 
     try:
         code = app(_spread(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
-        if code == STOPPED:
-            _leave("stopped; what is done is kept, and the same command goes on from there", STOPPED)
+        if code == INTERRUPTED:
+            _leave(STOPPED, INTERRUPTED)
         sys.exit(code or 0)
+    except Stopped as stopped:
+        _leave(STOPPED, int(stopped.code or 1))
     except (ValueError, ArithmeticError, OSError, ClusterError, typer.Abort) as error:
         _leave(str(error), 2)
     except Exception as error:

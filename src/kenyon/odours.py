@@ -110,8 +110,11 @@ class Odours:
         The rates are taken as they are. For receptor responses, apply `projection_rates` to them first.
         """
         path = _checks.path("path", path)
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
+        try:
+            with open(path, newline="", encoding="utf-8-sig") as file:
+                rows = [row for row in csv.reader(file) if row]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise ValueError(f"{path}: not a table in UTF-8, its cells separated by commas: {error}") from None
         if len(rows) < 2 or len(rows[0]) < 2:
             raise ValueError(f"{path}: expected a header of a name and channels, and a row per stimulus")
         header = rows[0]

@@ -109,6 +109,13 @@ class Reservoir:
             self.input_connections,
             _seeding.generator(seed, "network", "input"),
         )
+        self._join()
+
+    def _join(self) -> None:
+        """Lay [rho W | W_in] out for the kernels, which check nothing."""
+        for name, weights, width in (("W", self.W, self.n_neurons), ("W_in", self.W_in, self.n_inputs)):
+            if weights.shape != (self.n_neurons, width):
+                raise ValueError(f"{name} must have shape {(self.n_neurons, width)}, not {weights.shape}")
         both = sparse.hstack([self.W, self.W_in], format="csr")
         self._network, self._sorted = network(both, self.leak_rate), sorted_network(both, self.leak_rate)
 

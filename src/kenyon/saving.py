@@ -10,6 +10,7 @@ import json
 import os
 import tempfile
 from dataclasses import fields, is_dataclass
+from hashlib import sha256
 from importlib import import_module
 from typing import Any
 
@@ -19,8 +20,9 @@ from scipy import sparse
 
 from kenyon import _checks
 
-FORMAT = 1  # of the files; a file of a higher number was written by a newer version
+FORMAT = 2  # of the files; a file of a higher number was written by a newer version; the first had no digest
 KEY = "kenyon"
+ROOM = 2**28  # bytes of the names of all classes, at most
 HOME = {
     "kenyon.estimators": (
         "ReservoirClassifier",
@@ -71,11 +73,12 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     if type(model).__name__ not in KINDS:
         raise ValueError(f"model must be an estimator or a Readout, not {_checks.shown(model)}")
     tensors: dict[str, NDArray[Any]] = {}
-    described = json.dumps({"format": FORMAT, "version": __version__, "model": _describe(model, tensors)})
+    described = _describe(model, tensors)
+    header = {"format": FORMAT, "version": __version__, "model": described, "sha256": digest(described, tensors)}
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(to_bytes(tensors, {KEY: described}))
+            file.write(to_bytes(tensors, {KEY: json.dumps(header)}))
         os.replace(name, target)
     except BaseException:
         os.unlink(name)
@@ -97,12 +100,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         with safe_open(path, framework="numpy") as file:
             described = (file.metadata() or {}).get(KEY)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except SafetensorError as error:
+    except (SafetensorError, ValueError, TypeError) as error:
         raise ValueError(f"{path} is not a whole file of Kenyon's: {error}") from None
     try:
         header = json.loads(described or "null")
         number, version = header["format"], header["version"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{path} was not written by Kenyon, though it is a safetensors file") from None
     if not isinstance(number, int) or number > FORMAT:
         raise ValueError(
@@ -110,9 +113,20 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"this one reads formats up to {FORMAT}: update it"
         )
     try:
+        if number > 1 and header["sha256"] != digest(header["model"], tensors):
+            raise ValueError("its contents are not what was written")
         return _build(header["model"], tensors)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {type(error).__name__} {error}") from None
+
+
+def digest(described: Any, tensors: dict[str, NDArray[Any]]) -> str:
+    """Return a hash of a model's description and its tensors."""
+    whole = sha256(json.dumps(described).encode())
+    for name in sorted(tensors):
+        whole.update(f"{name} {tensors[name].dtype.str} {tensors[name].shape}".encode())
+        whole.update(np.ascontiguousarray(tensors[name]).tobytes())
+    return whole.hexdigest()
 
 
 def _describe(value: Any, tensors: dict[str, NDArray[Any]]) -> Any:
@@ -156,6 +170,14 @@ def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> An
     return {"tensor": name}
 
 
+def _dtype(name: str, kinds: str, n: int) -> Any:
+    """Return the NumPy type of this name, refusing what no model has, and `n` texts that would fill memory."""
+    dtype = np.dtype(name)
+    if dtype.kind not in kinds or n * dtype.itemsize > ROOM:
+        raise ValueError(f"{name} is no type of a model's")
+    return dtype
+
+
 def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
     """Return the value that was described."""
     if not isinstance(described, dict):
@@ -163,9 +185,9 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
     if "tensor" in described:
         return tensors[described["tensor"]].copy()
     if "scalar" in described:
-        return np.dtype(described["scalar"]).type(described["of"])
+        return _dtype(described["scalar"], "biuf", 1).type(described["of"])
     if "texts" in described:
-        return np.array(described["texts"], described["dtype"])
+        return np.array(described["texts"], _dtype(described["dtype"], "US", len(described["texts"])))
     if "objects" in described:
         values = [_build(one, tensors) for one in described["objects"]]
         array = np.empty(len(values), object)
@@ -173,7 +195,7 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
         return array
     if "sparse" in described:
         data, indices, indptr = (_build(described["sparse"][name], tensors) for name in ("data", "indices", "indptr"))
-        return sparse.csr_array((data, indices, indptr), shape=tuple(described["shape"]))
+        return _sparse(data, indices, indptr, tuple(described["shape"]))
     if "dict" in described:
         return {_build(key, tensors): _build(one, tensors) for key, one in described["dict"]}
     if "list" in described:
@@ -183,7 +205,31 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
     kind = getattr(import_module(KINDS[described["kind"]]), described["kind"])
     parts = {name: _build(one, tensors) for name, one in described["of"].items()}
     if is_dataclass(kind) or issubclass(kind, tuple):
-        return kind(**parts)
-    model = kind.__new__(kind)
-    vars(model).update(parts)
+        model = kind(**parts)
+    else:
+        model = kind.__new__(kind)
+        vars(model).update(parts)
+    return _checked(model)
+
+
+def _sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Any:
+    """Return a sparse matrix, refusing places outside of it, which SciPy would follow."""
+    rows, columns = shape
+    whole = all(one.ndim == 1 and one.dtype.kind in "iu" for one in (indices, indptr)) and data.ndim == 1
+    if not whole or len(indptr) != rows + 1 or not len(data) == len(indices) == indptr[-1]:
+        raise ValueError("the parts of a sparse matrix do not fit together")
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any() or (indices < 0).any() or (indices >= columns).any():
+        raise ValueError("a sparse matrix has places outside of it")
+    return sparse.csr_array((data, indices, indptr), shape=shape)
+
+
+def _checked(model: Any) -> Any:
+    """Return what was built, refusing arrays out of which a kernel, which checks nothing, would read or write."""
+    from kenyon.learning.learners import State
+    from kenyon.reservoir import Reservoir
+
+    if isinstance(model, Reservoir):
+        model._join()
+    if isinstance(model, State):
+        model.check()
     return model

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 import operator
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, reduce
@@ -29,6 +30,7 @@ FORMAT = 1  # raised whenever the same settings give other numbers or other file
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
 Natural = Annotated[int, Field(ge=0)]
+MANY = 100_000  # odours, or sequences, that a task may have
 
 
 class ConfigError(ValueError):
@@ -38,7 +40,7 @@ class ConfigError(ValueError):
 class Model(BaseModel):
     """Settings: typed strictly, unknown names refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class _Stimuli(Model):
@@ -46,7 +48,9 @@ class _Stimuli(Model):
     noise: Annotated[float, Field(ge=0)]
     odours: str = Field("all", description="A subset of the published odours, or a CSV file of your own.")
     odours_sha256: str = Field("", description="Filled in: the contents of the CSV file.")
-    resample: Natural = Field(0, description="Make this many odours out of those; 0 takes them as they are.")
+    resample: Annotated[int, Field(ge=0, le=MANY)] = Field(
+        0, description="Make this many odours out of those; 0 takes them as they are."
+    )
 
     def table(self, seed: int) -> Odours:
         """Return the odours."""
@@ -94,6 +98,8 @@ class SequenceConfig(_Stimuli):
 
     def build(self, seed: int) -> Task:
         """Make the task."""
+        if self.size > MANY:
+            raise ConfigError(f"n_bases and n_classes ask for {self.size} sequences, above {MANY}")
         return SequenceTask(self.table(seed), self.n_bases, self.n_classes, seed, steps=self.steps, noise=self.noise)
 
 
@@ -279,7 +285,7 @@ def _fields(place: str, settings: Any, models: Mapping[str, type[Model]]) -> Map
     if not isinstance(settings, Mapping):
         raise ConfigError(f"{place.removesuffix('.kind')} must be a table of settings, not {settings!r}")
     kind: Any = settings.get("kind")
-    if kind not in models:
+    if not isinstance(kind, str) or kind not in models:
         raise ConfigError(f"{place} must be one of {', '.join(models)}, not {kind!r}{nearest(kind, models)}")
     return models[kind].model_fields
 
@@ -306,7 +312,7 @@ def _with_digest(task: Mapping[str, Any]) -> Mapping[str, Any]:
     odours = task.get("odours", "all")
     if not isinstance(odours, str) or odours in SUBSETS:
         return task
-    if not Path(odours).is_file():
+    if not os.path.isfile(odours):
         raise ConfigError(f"task.odours must be one of {', '.join(SUBSETS)}, or a CSV file, not {odours!r}")
     return {"odours_sha256": file_digest(odours), **task}
 

@@ -6,6 +6,7 @@ them, so a cluster needs no shared disk. A worker that dies takes its trial alon
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -31,8 +32,8 @@ BEAT = 1.0  # seconds between two signs of life
 PATIENCE = 10.0  # seconds for a scheduler to answer
 
 
-class Stopped(KeyboardInterrupt):
-    """A sweep that was told to stop."""
+class Stopped(SystemExit):
+    """A sweep that was told to terminate; its code is what a shell makes of that."""
 
 
 class ClusterError(RuntimeError):
@@ -54,6 +55,7 @@ class Workers(NamedTuple):
     make: Callable[[], Executor]
     leave: Callable[[Executor], None]
     at_once: int
+    scheduler: str = ""  # its address, if there is one
 
 
 def run_experiment(
@@ -139,6 +141,8 @@ class _Sweep:
             except BrokenExecutor:
                 self.todo.appendleft(trial)
                 return
+            except Exception as error:
+                raise self._lost() if _lost(error) else error from None
 
     def _take(self, future: Future[bytes]) -> bool:
         """Keep what came of a trial; return whether its worker is still alive."""
@@ -149,13 +153,19 @@ class _Sweep:
             return False
         except Exception as error:
             if _lost(error):
-                raise ClusterError(f"the cluster was lost ({_line(error)}); what is done is kept") from None
+                raise self._lost() from None
             self._fail(trial, _line(error))
         else:
             self.store.save(trial.id, contents)
             self.report.finished(trial, time.monotonic() - self.began[trial.id])
         del self.running[future]
         return True
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            f"the Dask scheduler at {self.workers.scheduler} was lost; start it again, or another, "
+            "and run the same command again: what is done is kept"
+        )
 
     def _fail(self, trial: TrialConfig, reason: str) -> None:
         self.failed[trial.id] = reason
@@ -209,6 +219,7 @@ def _cluster(address: str) -> Workers:
         from distributed import Client
     except ImportError:
         raise ValueError("cluster needs Dask: pip install 'kenyon[cluster]'") from None
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # a lost scheduler is told by us, in one line
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -219,7 +230,7 @@ def _cluster(address: str) -> Workers:
         pool.shutdown(wait=False)
         client.close(timeout=PATIENCE)
 
-    return Workers(lambda: client.get_executor(retries=ATTEMPTS), leave, at_once)
+    return Workers(lambda: client.get_executor(retries=ATTEMPTS), leave, at_once, address)
 
 
 def _lost(error: BaseException) -> bool:
@@ -250,13 +261,13 @@ def _end_workers(pool: Executor) -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Treat a request to terminate as an interrupt, which is what a cluster's queue sends."""
+    """Let a request to terminate, which is what a cluster's queue sends, end a sweep as an interrupt does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(*_: Any) -> None:
-        raise Stopped
+        raise Stopped(128 + signal.SIGTERM)
 
     old = signal.signal(signal.SIGTERM, stop)
     try:

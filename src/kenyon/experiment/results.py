@@ -59,7 +59,12 @@ def combine(store: Store, trials: Sequence[str], *, neurons: bool = False) -> xr
 
     results = [store.read(trial, wanted) for trial in trials]
     configs = [TrialConfig.model_validate_json(result.attributes["config"]) for result in results]
-    return _combined(results, configs)
+    try:
+        return _combined(results, configs)
+    except StoreError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+        raise StoreError(f"{store.folder}: results that do not fit together ({error!r})") from None
 
 
 def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ def read_status(folder: str | Path) -> dict[str, Any]:
 
 
 def _of_one(note: dict[str, Any], trials: list[str], finished: set[str], failures: dict[str, str]) -> dict[str, Any]:
-    alive = bool(note) and time.time() - float(note.get("time", 0.0)) < SILENCE
-    running = [trial for trial in note.get("running", []) if trial not in finished] if alive else []
+    alive = bool(note) and abs(time.time() - note["time"]) < SILENCE  # the clock may have been set
+    running = [trial for trial in trials if trial in note["running"] and trial not in finished] if alive else []
     failed = {trial: failures[trial] for trial in trials if trial in failures and trial not in finished}
     done = [trial for trial in trials if trial in finished]
+    left = note.get("left") if alive else None
     waiting = len(trials) - len(done) - len(running) - len(set(failed) - set(running))
     return {
         "trials": len(trials),
@@ -35,7 +37,7 @@ def _of_one(note: dict[str, Any], trials: list[str], finished: set[str], failure
         "failed": failed,
         "waiting": waiting,
         "sweep": "running" if alive else "stopped" if waiting else "ended",
-        "left": note.get("left") if alive else None,
+        "left": left if isinstance(left, float) and 0 <= left < math.inf else None,
     }
 
 

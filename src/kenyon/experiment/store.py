@@ -7,10 +7,13 @@ each trial that failed, the reason.
 from __future__ import annotations
 
 import errno
+import io
 import json
+import math
 import os
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,10 +23,13 @@ from numpy.typing import NDArray
 from kenyon import _checks
 from kenyon.experiment.config import FORMAT, ConfigError, TrialConfig
 from kenyon.experiment.sweep import Experiment
-from kenyon.experiment.trial import digest
+from kenyon.experiment.trial import digest, unsealed
 
 Result = TypeVar("Result")
+ABANDONED = 600.0  # seconds after which nobody is still writing a file; it takes a moment
 ATTRIBUTES = ("kenyon_format", "id", "config", "prelearning", "diverged", "variables", "provenance")  # of every result
+TABLES = ("prelearning", "diverged", "variables", "provenance")  # those that are JSON
+REFERENCE = 16  # bytes that stand for a text, which lies elsewhere in the file
 
 
 class StoreError(ValueError):
@@ -45,10 +51,10 @@ class Store:
         self.folder = _checks.path("folder", folder)
 
     def create(self) -> None:
-        """Make the folder, and make sure that it can be written."""
+        """Make the folder, make sure that it can be written, and clear away what a killed writer left there."""
         _named(self.folder, lambda: self.folder.mkdir(parents=True, exist_ok=True))
         self._write(".writable", b"")
-        _named(self.folder, (self.folder / ".writable").unlink)
+        _named(self.folder, self._clear)
 
     def path(self, trial: str) -> Path:
         """Return where the result of a trial is, or will be."""
@@ -72,7 +78,7 @@ class Store:
     def failures(self) -> dict[str, str]:
         """Return the trials that failed when last tried, and why."""
         files = sorted(self.folder.glob("*.failed.json"))
-        return {path.name.partition(".")[0]: str(_json(path)["error"]) for path in files}
+        return {path.name.partition(".")[0]: _json(path, error=str)["error"] for path in files}
 
     def enter(self, experiment: Experiment) -> None:
         """List an experiment's trials."""
@@ -82,8 +88,8 @@ class Store:
 
     def experiments(self) -> dict[str, list[str]]:
         """Return the experiments that were begun here, and their trials."""
-        found = [_json(path) for path in sorted(self.folder.glob("*.experiment.json"))]
-        return {str(one["name"]): list(one["trials"]) for one in found}
+        files = sorted(self.folder.glob("*.experiment.json"))
+        return {path.name.removesuffix(".experiment.json"): list(_json(path, trials=dict)["trials"]) for path in files}
 
     def note(self, experiment: str, **signs: Any) -> None:
         """Say what a running sweep is doing."""
@@ -91,8 +97,7 @@ class Store:
 
     def notes(self, experiment: str) -> dict[str, Any]:
         """Return what a sweep last said it was doing; nothing if none ever ran, or it ended."""
-        path = self.folder / f"{experiment}.running.json"
-        return _json(path) if path.exists() else {}
+        return self.get(f"{experiment}.running.json", running=list, time=float)
 
     def forget_note(self, experiment: str) -> None:
         """Say that a sweep has ended."""
@@ -101,6 +106,11 @@ class Store:
     def put(self, name: str, contents: str) -> None:
         """Keep a text of one's own beside the results."""
         self._write(name, contents.encode())
+
+    def get(self, name: str, **kinds: type) -> dict[str, Any]:
+        """Return the JSON table that was kept under a name, with values of these kinds; nothing if there is none."""
+        path = self.folder / name
+        return _json(path, **kinds) if path.exists() else {}
 
     def read(self, trial: str, wanted: Callable[[str, tuple[str, ...]], bool] | None = None) -> Stored:
         """Read a result, refusing a file that is damaged or is not one.
@@ -125,6 +135,16 @@ class Store:
         """Refuse results that are damaged, by their headers."""
         for trial in trials:
             self.read(trial, lambda name, dimensions: False)
+
+    def _clear(self) -> None:
+        """Remove files that were never finished, unless another sweep may still be at them, by the disk's own clock."""
+        sign = self.folder / ".writable"
+        with suppress(FileNotFoundError):  # another sweep has begun at the same moment, and clears too
+            now = sign.stat().st_mtime
+            for part in self.folder.glob(".*.part"):
+                if now - part.stat().st_mtime > ABANDONED:
+                    part.unlink()
+        sign.unlink(missing_ok=True)
 
     def _failure(self, trial: str) -> Path:
         return self.folder / f"{trial}.failed.json"
@@ -163,28 +183,43 @@ def _named(folder: Path, act: Callable[[], Result]) -> Result:
 def _read(path: Path, wanted: Callable[[str, tuple[str, ...]], bool]) -> Stored:
     import h5py
 
-    with h5py.File(path, "r") as file:
+    with h5py.File(io.BytesIO(unsealed(path.read_bytes())), "r") as file:
         attributes = {name: _plain(file.attrs[name]) for name in ATTRIBUTES}
         if attributes["kenyon_format"] != FORMAT:
             raise ValueError(f"format {attributes['kenyon_format']}, not {FORMAT}")
         if TrialConfig.model_validate_json(attributes["config"]).id != path.stem:
             raise ValueError("its name is not that of its settings")
-        variables = {}
-        for name, (dimensions, expected) in json.loads(attributes["variables"]).items():
+        tables = {name: json.loads(attributes[name]) for name in TABLES}
+        variables: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {}
+        sizes: dict[str, int] = {}
+        for name, (dimensions, expected) in tables["variables"].items():
             if wanted(name, tuple(dimensions)):
                 values = _values(file, name)
-                if digest(values) != expected or values.ndim != len(dimensions):
+                shape = tuple(sizes.setdefault(*pair) for pair in zip(dimensions, values.shape, strict=True))
+                if digest(values) != expected or values.shape != shape:
                     raise ValueError(f"{name} is not what was written")
                 variables[name] = (tuple(dimensions), values)
     return Stored(str(attributes["id"]), attributes, variables)
 
 
 def _values(file: Any, name: str) -> NDArray[Any]:
-    """Read a variable; by the library's own calls, for the friendlier ones take ten times as long."""
+    """Read a variable; by the library's own calls, for the friendlier ones take ten times as long.
+
+    What is not in the file itself, one plain array as it was written, is not followed.
+    """
     import h5py
 
+    link = file.id.links.get_info(name.encode()).type
+    if "/" in name or link != h5py.h5l.TYPE_HARD:
+        raise ValueError(f"{name} is a link")
     variable = h5py.h5d.open(file.id, name.encode())
-    if variable.dtype.kind == "O":
+    made, size = variable.get_create_plist(), variable.get_storage_size()
+    if made.get_layout() != h5py.h5d.CONTIGUOUS or made.get_external_count() or size > file.id.get_filesize():
+        raise ValueError(f"{name} is not in the file itself")
+    text = variable.dtype.kind == "O"
+    if size != math.prod(variable.shape) * (REFERENCE if text else variable.dtype.itemsize):
+        raise ValueError(f"{name} is not whole")
+    if text:
         return np.asarray(file[name].asstr()[()])
     values = np.empty(variable.shape, variable.dtype)
     variable.read(h5py.h5s.ALL, h5py.h5s.ALL, values)
@@ -197,12 +232,19 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Path, **kinds: type) -> dict[str, Any]:
+    """Read a table, refusing one that lacks a value of one of these kinds; finite numbers will do for floats."""
     try:
         contents = json.loads(path.read_bytes())
         if not isinstance(contents, dict):
             raise ValueError("not a table")
-    except (OSError, ValueError) as error:
+        for name, kind in kinds.items():
+            value = contents.get(name)
+            if kind is float and isinstance(value, int):
+                value = contents[name] = float(value)
+            if not isinstance(value, kind) or (isinstance(value, float) and not math.isfinite(value)):
+                raise ValueError(f"its {name} is not one")
+    except (OSError, ValueError, OverflowError, RecursionError) as error:
         raise StoreError(f"{path}: cannot be read ({_short(error)}); move it away") from None
     return contents
 

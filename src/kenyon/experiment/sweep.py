@@ -9,6 +9,9 @@ another file.
 from __future__ import annotations
 
 import copy
+import math
+import os
+import reprlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -19,6 +22,7 @@ from kenyon import _checks
 from kenyon.experiment.config import LEARNERS, ConfigError, TrialConfig, nearest, trial_config, unknown
 from kenyon.experiment.presets import PRESETS
 
+LIMIT = 100_000  # learners in all trials of an experiment: what asks for more is a mistake
 FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "label", "tune")
 Settings = dict[str, Any]
 
@@ -41,32 +45,62 @@ def load_experiment(source: str | Path | Mapping[str, Any], *, seeds: int | None
     seeds
         Number of seeds, instead of what the source says.
     """
-    settings, name = (
-        (dict(source), "experiment") if isinstance(source, Mapping) else read_file(_checks.path("source", source))
-    )
+    if isinstance(source, Mapping):
+        return _experiment(dict(source), "experiment", seeds)
+    settings, name = read_file(_checks.path("source", source))
+    try:
+        return _experiment(settings, name, seeds)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
+
+
+def _experiment(settings: Settings, name: str, seeds: int | None) -> Experiment:
     if seeds is not None:
         settings["seeds"] = seeds
+    name, tune = settings.get("name", name), settings.get("tune", {})
+    check_name(name)
+    if not isinstance(tune, dict):
+        raise ConfigError(f"tune must be a table of settings, not {tune!r}")
     trials = expand(settings)
     for trial in trials:
         trial.check()
-    return Experiment(str(settings.get("name", name)), tuple(trials), dict(settings.get("tune", {})))
+    return Experiment(name, tuple(trials), tune)
 
 
-def read_file(path: Path) -> tuple[Settings, str]:
-    """Return the settings in a TOML file, and of the files that it extends, and the experiment's name."""
+def check_name(name: Any) -> None:
+    """Refuse a name that cannot be that of a file in the folder of results."""
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.encode()) <= 200 or {*name} & {*"/\\"}:
+        raise ConfigError(f"name must be a text that can name a file, without slashes, not {reprlib.repr(name)}")
+
+
+def read_file(path: Path, below: tuple[Path, ...] = ()) -> tuple[Settings, str]:
+    """Return the settings in a TOML file, and of the files that it extends, and the experiment's name.
+
+    `below` are the files that led here by extending one another.
+    """
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{path}: cannot be read: {reason}") from None
     if "extends" in settings:
-        base, _ = read_file(path.parent / str(settings.pop("extends")))
+        base, _ = read_file(_extended(settings.pop("extends"), (*below, path)), (*below, path))
         base.pop("name", None)
         settings = merge(base, settings)
     odours = settings.get("task", {}).get("odours") if isinstance(settings.get("task"), dict) else None
-    if isinstance(odours, str) and (path.parent / odours).is_file():
+    if isinstance(odours, str) and os.path.isfile(path.parent / odours):
         settings["task"]["odours"] = str(path.parent / odours)
     return settings, path.stem
+
+
+def _extended(name: Any, files: tuple[Path, ...]) -> Path:
+    """Return the file that the last of these extends."""
+    path = files[-1].parent / str(name)
+    if not os.path.isfile(path):
+        raise ConfigError(f"{files[-1]}: extends must name an experiment file, not {reprlib.repr(name)}")
+    if any(path.samefile(one) for one in files):
+        raise ConfigError(f"{files[-1]}: extends leads back to {path}")
+    return path
 
 
 def expand(settings: Settings) -> list[TrialConfig]:
@@ -74,24 +108,42 @@ def expand(settings: Settings) -> list[TrialConfig]:
     cases = settings.get("case", [{}])
     if not isinstance(cases, list) or not all(isinstance(one, dict) for one in cases):
         raise ConfigError("case must be an array of tables: [[case]]")
-    trials = [trial for case in cases for trial in _expand_case(merge(settings, case))]
+    plans, n_learners = [], 0
+    for case in cases:
+        plan = _plan(merge(settings, case))
+        n_learners += plan.n_trials * len(plan.settings["learners"])
+        if n_learners > LIMIT:
+            raise ConfigError(f"lists and seeds ask for {n_learners} learners in all trials together, above {LIMIT}")
+        plans.append(plan)
+    trials = [trial_config(chosen) for plan in plans for chosen in _choices(plan)]
     return list({trial.id: trial for trial in trials}.values())
 
 
-def _expand_case(settings: Settings) -> Iterator[TrialConfig]:
+class _Plan(NamedTuple):
+    """Settings with lists in them, and which of the lists go together: groups of one, or more where zipped."""
+
+    settings: Settings
+    lists: dict[tuple[str, ...], list[Any]]
+    groups: list[list[tuple[str, ...]]]
+
+    @property
+    def n_trials(self) -> int:
+        return math.prod(len(self.lists[group[0]]) for group in self.groups)
+
+
+def _plan(settings: Settings) -> _Plan:
     known = {**dict.fromkeys(FILE_KEYS), **TrialConfig.model_fields}
     unknown("", settings, known)
     zipped = _zipped(settings.get("zip", []))
     settings = _seeded(_with_preset(settings))
     settings["learners"] = _expand_learners(settings["learners"], zipped)
-    for chosen in _choices(settings, [group for group in zipped if group[0][0] != "learners"]):
-        yield trial_config(chosen)
+    return _grouped(settings, [group for group in zipped if group[0][0] != "learners"])
 
 
 def _with_preset(settings: Settings) -> Settings:
     """Put the preset's settings under the given ones."""
     name = settings.get("preset", "static")
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}{nearest(name, PRESETS)}")
     preset = PRESETS[name]
     given = {key: value for key, value in settings.items() if key not in FILE_KEYS or key == "seeds"}
@@ -105,7 +157,7 @@ def _with_preset(settings: Settings) -> Settings:
 
 def _learner(name: str, given: Settings, by_kind: Mapping[str, Settings]) -> Settings:
     kind = given.get("kind", name)
-    if kind not in LEARNERS:
+    if not isinstance(kind, str) or kind not in LEARNERS:
         raise ConfigError(
             f"learners.{name} needs a kind, one of {', '.join(LEARNERS)}, not {kind!r}{nearest(kind, LEARNERS)}"
         )
@@ -118,6 +170,8 @@ def _seeded(settings: Settings) -> Settings:
     seeds = settings.pop("seeds")
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise ConfigError(f"seeds must be a number of seeds, at least 1, not {seeds!r}; give a list to seed for others")
+    if seeds > LIMIT:
+        raise ConfigError(f"seeds must be at most {LIMIT}, not {seeds}")
     if "seed" in settings:
         raise ConfigError("seed and seeds cannot both be given: seeds = 5 stands for seed = [0, 1, 2, 3, 4]")
     return {**settings, "seed": list(range(seeds))}
@@ -129,7 +183,10 @@ def _expand_learners(learners: Settings, zipped: list[list[tuple[str, ...]]]) ->
     for name, settings in learners.items():
         groups = [[path[2:] for path in group] for group in zipped if group[0][:2] == ("learners", name)]
         lists = [path for path, value in _leaves(settings) if isinstance(value, list)]
-        for chosen in _choices(settings, groups):
+        plan = _grouped(settings, groups)
+        if plan.n_trials > LIMIT:
+            raise ConfigError(f"learners.{name}: its lists ask for {plan.n_trials} learners, above {LIMIT}")
+        for chosen in _choices(plan):
             parts = [f"{path[-1]}={_text(_get(chosen, path))}" for path in lists]
             expanded[" ".join([name, *parts])] = chosen
     return expanded
@@ -139,17 +196,21 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _choices(settings: Settings, zipped: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[Settings]:
-    """Yield settings without lists: one choice of each list, in lockstep within a zipped group."""
+def _grouped(settings: Settings, zipped: Sequence[Sequence[tuple[str, ...]]]) -> _Plan:
+    """Find the lists in settings, and put together those that are zipped."""
     lists = {path: value for path, value in _leaves(settings) if isinstance(value, list)}
     groups = [_group(group, lists) for group in zipped]
     together = {path for group in groups for path in group}
-    groups += [[path] for path in lists if path not in together]
-    for picks in product(*(range(len(lists[group[0]])) for group in groups)):
-        chosen = copy.deepcopy(settings)
-        for group, pick in zip(groups, picks, strict=True):
+    return _Plan(settings, lists, groups + [[path] for path in lists if path not in together])
+
+
+def _choices(plan: _Plan) -> Iterator[Settings]:
+    """Yield settings without lists: one choice of each list, in lockstep within a zipped group."""
+    for picks in product(*(range(len(plan.lists[group[0]])) for group in plan.groups)):
+        chosen = copy.deepcopy(plan.settings)
+        for group, pick in zip(plan.groups, picks, strict=True):
             for path in group:
-                set_value(chosen, path, lists[path][pick])
+                set_value(chosen, path, plan.lists[path][pick])
         yield chosen
 
 

@@ -29,6 +29,7 @@ from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
 HALVINGS = 20
+SEAL = b"\nkenyon sha256 "  # stands before the digest that ends a file; no JSON or HDF5 of ours holds it
 Train = Callable[[Mapping[str, Any]], xr.Dataset]
 
 
@@ -92,7 +93,7 @@ def execute(config: str, commit: str) -> bytes:
 
 
 def to_bytes(result: xr.Dataset) -> bytes:
-    """Return a result as the contents of a netCDF file.
+    """Return a result as the contents of a netCDF file, sealed.
 
     Written without xarray, whose locks want a scheduler when on a worker of Dask.
     """
@@ -109,7 +110,25 @@ def to_bytes(result: xr.Dataset) -> bytes:
             else:
                 file.create_variable(str(name), dimensions, data=values)
         file.attrs.update(result.attrs)
-    return contents.getvalue()
+    return seal(contents.getvalue())
+
+
+def seal(contents: bytes) -> bytes:
+    """Return the contents of a file with their digest behind them, where the HDF5 library does not look."""
+    return contents + SEAL + sha256(contents).hexdigest().encode()
+
+
+def unsealed(contents: bytes) -> bytes:
+    """Return the contents of a sealed file, refusing them if they have changed; older files have no seal.
+
+    The library is not made for damaged files, and can hang on one: it is to see none.
+    """
+    inner, mark, expected = contents.rpartition(SEAL)
+    if not mark:
+        return contents
+    if sha256(inner).hexdigest().encode() != expected:
+        raise ValueError("its contents are not what was written")
+    return inner
 
 
 def digest(values: Any) -> str:

@@ -25,7 +25,7 @@ from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.progress import Report
 from kenyon.experiment.results import combine
 from kenyon.experiment.store import Store
-from kenyon.experiment.sweep import Experiment, expand, read_file, set_value
+from kenyon.experiment.sweep import Experiment, check_name, expand, read_file, set_value
 
 RANGE = {"low": None, "high": None, "log": None}
 KEYS = {"learner": None, "measure": None, "minimize": None, "seed": None, "search": None}
@@ -102,20 +102,28 @@ def tune(
 
 def _load(path: Path) -> tuple[Study, str]:
     settings, name = read_file(path)
+    name = settings.get("name", name)
+    try:
+        check_name(name)
+        return _study(settings), name
+    except (ConfigError, TypeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _study(settings: dict[str, Any]) -> Study:
     table = settings.pop("tune", None)
     if not isinstance(table, dict) or not isinstance(table.get("search"), dict) or not table["search"]:
-        raise ConfigError(f"{path}: tune needs a [tune] table with a learner and a [tune.search] table")
+        raise ConfigError("tune needs a [tune] table with a learner and a [tune.search] table")
     unknown("tune.", table, KEYS)
     expand(copy.deepcopy(settings))
-    learner, measure = table.get("learner"), table.get("measure", "accuracy")
+    learner, measure, seed = table.get("learner"), table.get("measure", "accuracy"), table.get("seed", 0)
     if not isinstance(learner, str) or not isinstance(measure, str):
         raise ConfigError("tune.learner must name the learner whose measure is the score")
+    if not isinstance(seed, int):
+        raise ConfigError(f"tune.seed must be a whole number, not {seed!r}")
     for place, what in table["search"].items():
         _check_range(place, what)
-    return (
-        Study(settings, table["search"], learner, measure, bool(table.get("minimize")), int(table.get("seed", 0))),
-        str(settings.get("name", name)),
-    )
+    return Study(settings, table["search"], learner, measure, bool(table.get("minimize")), seed)
 
 
 def _check_range(place: str, what: Any) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks
+from kenyon._simd import LANES
 from kenyon.learning import metropolis
 from kenyon.learning.gradient import Networks, Outcome, Step, learn, networks, outcome
 from kenyon.learning.protocol import Diverged, Info, Proposal, Source
@@ -59,6 +60,18 @@ class State(NamedTuple):
     shift: NDArray[np.float32] | None
     scale: NDArray[np.float32] | None
     source: Source
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together, for the kernel looks at none of it: those of a file may not."""
+        n, rows, padded = self.nets.W.shape
+        shapes = [(n, rows, padded), (n, padded), (n, rows, padded), (n, padded), (n, 2), (n,)]
+        arrays: list[NDArray[np.generic]] = list(self.nets)
+        single = [*arrays[:4], *(one for one in (self.shift, self.scale) if one is not None)]
+        fits = [one.shape == shape for one, shape in zip(arrays, shapes, strict=True)]
+        fits += [one.dtype == np.float32 for one in single] + [one.dtype == np.float64 for one in arrays[4:]]
+        whole = [isinstance(one, int) for one in (self.n_neurons, self.n_outputs, self.episode, self.silent)]
+        if not all(fits + whole) or padded % LANES or not (0 < self.n_neurons <= padded and rows >= ROWS):
+            raise ValueError("the state of learning does not fit together")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,8 +228,8 @@ class Learner:
         normalised = self.step == "normalised"
         rate_w, rate_theta = (self.mu, state.kappa) if normalised else (self.eta_w, self.eta_theta)
         return Step(
-            self.thresholds,
-            self.local,
+            bool(self.thresholds),
+            bool(self.local),
             normalised,
             np.float32(rate_w),
             np.float32(rate_theta),

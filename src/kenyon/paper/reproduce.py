@@ -138,8 +138,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def _read_clock(folder: Path) -> dict[str, Any]:
-    path = folder / CLOCK
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    return Store(folder).get(CLOCK, seconds=float, seeds=int, quick=bool)
 
 
 def _clock(folder: Path, plan: Plan, seconds: float) -> float:
