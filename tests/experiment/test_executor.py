@@ -1,6 +1,7 @@
 """Sweeps here, in processes and on a cluster; killed, stopped, and gone on with."""
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -113,7 +114,7 @@ class Killer(Report):
         self.again = 0
 
     def beat(self, running):
-        workers = [child for child in children(os.getpid()) if "multiprocessing.spawn" in " ".join(child.cmdline())]
+        workers = multiprocessing.active_children()
         if self.times and workers:
             self.times -= 1
             workers[0].kill()
