@@ -4,6 +4,7 @@ One small experiment and one undisturbed run of it serve all tests.
 """
 
 import json
+import multiprocessing
 import os
 import resource
 import shutil
@@ -140,7 +141,7 @@ class Killer(Report):
         self.again = 0
 
     def beat(self, running):
-        workers = [child for child in children(os.getpid()) if "multiprocessing.spawn" in " ".join(child.cmdline())]
+        workers = multiprocessing.active_children()
         if self.times and workers:
             self.times -= 1
             workers[0].kill()
