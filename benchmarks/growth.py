@@ -82,7 +82,7 @@ def curves(rounds: int) -> list[Curve]:
         measured(
             "steps",
             "s",
-            {t: simulating(reservoir, kn.StaticTask(odours, steps=t), 1024) for t in (10, 30, 100, 300)},
+            {t: simulating(reservoir, kn.StaticTask(odours, steps=t), 1024) for t in (20, 60, 200, 600)},
             rounds,
             wanted=LINEAR,
         ),

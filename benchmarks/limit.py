@@ -93,12 +93,10 @@ def on_all_threads(work: Callable[..., Any], arguments: Callable[[], tuple[Any, 
 
 
 def of_rows(n_rows: int, columns: Any, passes: int) -> Callable[[], object]:
-    kind, width = (Rows32, 32) if n_rows <= 8000 else (Rows16, 16)
-
     def arguments() -> tuple[Any, ...]:
-        rows = aligned(n_rows, width)
+        rows = aligned(n_rows, LANES)
         rows[:] = 1
-        return kind(rows), columns, passes
+        return Rows32(rows), columns, passes
 
     return on_all_threads(add_rows, arguments)
 
@@ -106,10 +104,9 @@ def of_rows(n_rows: int, columns: Any, passes: int) -> Callable[[], object]:
 def simulation(work: Workload) -> tuple[Callable[[], object], float]:
     """Return the limit of a workload, and how many of its episodes a call is worth."""
     net = work.network
-    lanes = 32 if net.n_neurons <= 8000 else 16
     passes = max(1, 200_000 // net.n_neurons)
     run = of_rows(sum(net.both.shape) - net.n_neurons, net.both.indices.astype(np.uint32), passes)
-    return run, THREADS * passes * lanes / work.task.n_steps
+    return run, THREADS * passes * LANES / work.task.n_steps
 
 
 def alone(work: Series) -> tuple[Callable[[], object], float]:
@@ -132,10 +129,7 @@ def rates(rounds: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     works = {name: of_rows(n, rng.integers(n, size=16_000).astype(np.uint32), 50) for name, n in FMA_ROWS.items()}
     times = interleave(works, rounds)
-    return {
-        name: THREADS * 50 * 16_000 * (32 if FMA_ROWS[name] <= 8000 else 16) / taken.median / 1e9
-        for name, taken in times.items()
-    }
+    return {name: THREADS * 50 * 16_000 * LANES / taken.median / 1e9 for name, taken in times.items()}
 
 
 def share(

@@ -38,7 +38,7 @@ _LIMIT = """
 ## The machine's limit
 
 What two threads of this machine do when nothing but loads and multiply-adds is asked of them, by where the rows of 32
-lanes (16 for 20,000 neurons) are:
+lanes are: in the nearest cache, in the next, or in the last.
 """
 _SHARES = """
 And the share of its limit that each kernel reaches. The limit does the kernel's own multiply-adds on rows in the same

@@ -84,7 +84,7 @@ def test_kernels_and_widths_give_the_same_bits(n_neurons, connections, task, mon
     expected = gather(reservoir, task, 40, seed=2, batch_size=1)  # 32 lanes
     for few, rows in ((0, Rows8), (0, Rows16), (99, None)):  # None: one by one
         monkeypatch.setattr("kenyon.reservoir.FEW", few)
-        monkeypatch.setattr(kn.Reservoir, "_rows", lambda self, n, rows=rows: rows)
+        monkeypatch.setattr("kenyon.reservoir._rows", lambda n, rows=rows: rows)
         np.testing.assert_array_equal(gather(reservoir, task, 40, seed=2, batch_size=40).states, expected.states)
 
 
