@@ -74,7 +74,7 @@ def measured(
 def curves(rounds: int) -> list[Curve]:
     odours, reservoir = kn.load_odours(), kn.Reservoir()
     task = kn.StaticTask(odours)
-    networks = {c: kn.Reservoir(connections=c) for c in (4, 10, 30, 90)}
+    networks = {c: kn.Reservoir(connections=c) for c in (10, 30, 90, 270)}
     return [
         measured(
             "episodes", "s", {n: simulating(reservoir, task, n) for n in (1024, 4096, 16384)}, rounds, wanted=LINEAR

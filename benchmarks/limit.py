@@ -22,7 +22,6 @@ from workloads import THREADS, Series, Updates, Workload
 from kenyon._simd import (
     LANES,
     Rows8,
-    Rows16,
     Rows32,
     aligned,
     fma,

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 PACKAGES = ["kenyon", "numpy", "scipy", "numba", "torch", "jax", "reservoirpy", "pyrcn", "rclib"]
 
+REST = 0.3  # seconds before each work: threads of the one before may still be spinning
+
 
 class Times(NamedTuple):
     """Seconds of the same work in several rounds."""
@@ -43,6 +45,7 @@ def interleave(works: Mapping[str, Callable[[], object]], rounds: int, warm: int
     for k in range(warm + rounds):
         say(f"round {k + 1 - warm} of {rounds}: {', '.join(works)}")
         for name, work in works.items():
+            time.sleep(REST)
             start = time.perf_counter()
             work()
             times[name].append(time.perf_counter() - start)

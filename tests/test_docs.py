@@ -53,3 +53,12 @@ def test_alike_can_tell():
     assert not alike("a 0.93", "a 0.5")
     assert not alike("a 0.93", "b 0.93")
     assert not alike("a", "a a")
+
+
+def test_the_tests_that_promises_name_are_there():
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:::|`)(test_\w+)", page))
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    files = {path.stem for path in (ROOT / "tests").rglob("test_*.py")}
+    assert len(named) > 30
+    assert not {name for name in named - files if f"def {name}(" not in sources}

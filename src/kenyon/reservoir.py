@@ -193,15 +193,23 @@ class Reservoir:
                 f"task has odours of {len(task.odours.channels)} channels, but the reservoir n_inputs={self.n_inputs}"
             )
 
-        def job(chunk: slice) -> Batch:
-            draw = task.draw(chunk.stop - chunk.start, seed, first=chunk.start)
-            out = np.empty((len(draw.items), 1, self.n_neurons), np.float32)
-            self._simulate(task._episodes(draw), out)
-            return Batch(out[:, 0], draw.labels, draw.items)
+        chunk = self._chunk(n_episodes, threads)
 
-        size = batch_size * -(-self._chunk(n_episodes, threads) // batch_size)
-        chunks = _in_order(job, _chunks(n_episodes, size), threads)
-        return (chunk.part(first, batch_size) for chunk in chunks for first in range(0, len(chunk.items), batch_size))
+        def pieces() -> Iterator[tuple[int, Batch, slice]]:
+            for some in _chunks(n_episodes, batch_size * -(-chunk // batch_size)):  # whole batches
+                n = some.stop - some.start
+                room = np.empty((n, self.n_neurons), np.float32), np.empty(n, np.intp), np.empty(n, np.intp)
+                yield from ((some.start, Batch(*room), part) for part in _chunks(n, chunk))
+
+        def job(piece: tuple[int, Batch, slice]) -> Batch | None:
+            first, whole, part = piece
+            draw = task.draw(part.stop - part.start, seed, first=first + part.start)
+            self._simulate(task._episodes(draw), whole.states[part, None])
+            whole.labels[part], whole.items[part] = draw.labels, draw.items
+            return whole if part.stop == len(whole.items) else None
+
+        done = (whole for whole in _in_order(job, pieces(), threads) if whole is not None)
+        return (whole.part(first, batch_size) for whole in done for first in range(0, len(whole.items), batch_size))
 
     def _chunk(self, n_episodes: int, threads: int) -> int:
         """Episodes a thread takes at a time: enough to fill lanes, few enough for memory and to share out."""

@@ -62,7 +62,7 @@ def _experiment(settings: Settings, name: str, seeds: int | None) -> Experiment:
     if not isinstance(tune, dict):
         raise ConfigError(f"tune must be a table of settings, not {tune!r}")
     trials = expand(settings)
-    for trial in trials:
+    for trial in {repr((one.task, one.learners)): one for one in trials}.values():  # one of those that differ in seeds
         trial.check()
     return Experiment(name, tuple(trials), tune)
 
