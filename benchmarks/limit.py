@@ -36,6 +36,7 @@ from kenyon._simd import (
     sum_lanes,
 )
 
+PASSES = 1000
 FMA_ROWS = {"32 rows, in the nearest cache": 32, "1000 rows": 1000, "20,000 rows": 20_000}
 
 
@@ -103,7 +104,7 @@ def of_rows(n_rows: int, columns: Any, passes: int) -> Callable[[], object]:
 def simulation(work: Workload) -> tuple[Callable[[], object], float]:
     """Return the limit of a workload, and how many of its episodes a call is worth."""
     net = work.network
-    passes = max(1, 200_000 // net.n_neurons)
+    passes = max(1, 2_000_000 // net.n_neurons)
     run = of_rows(sum(net.both.shape) - net.n_neurons, net.both.indices.astype(np.uint32), passes)
     return run, THREADS * passes * LANES / work.task.n_steps
 
@@ -126,9 +127,9 @@ def updates(work: Updates) -> tuple[Callable[[], object], float]:
 def rates(rounds: int) -> dict[str, float]:
     """Return the billions of multiply-adds a second that all threads do together, by where the rows are."""
     rng = np.random.default_rng(0)
-    works = {name: of_rows(n, rng.integers(n, size=16_000).astype(np.uint32), 50) for name, n in FMA_ROWS.items()}
+    works = {name: of_rows(n, rng.integers(n, size=16_000).astype(np.uint32), PASSES) for name, n in FMA_ROWS.items()}
     times = interleave(works, rounds)
-    return {name: THREADS * 50 * 16_000 * LANES / taken.median / 1e9 for name, taken in times.items()}
+    return {name: THREADS * PASSES * 16_000 * LANES / taken.median / 1e9 for name, taken in times.items()}
 
 
 def share(

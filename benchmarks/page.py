@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from kenyon.paper import style
 
 if TYPE_CHECKING:
     from figure2 import Figure2
     from growth import Curve
-    from run import Found, Table
+    from run import Found, Row, Table
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = DOCS / "pictures" / "benchmarks"
@@ -25,7 +26,7 @@ TITLES = {
     "large": "A large reservoir: 20,000 neurons, 50 steps; 256 episodes",
     "series": "One long series: 1000 neurons, 100,000 steps, every state kept",
 }
-BLUE, GREY = "#0072B2", "0.65"
+BLUE = "#0072B2"
 _HEAD = """# Benchmarks
 
 Written by `make bench`, from one run. Every system is given the same weights and inputs to the byte, and makes its own
@@ -123,31 +124,29 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
 
 
 def systems(tables: Sequence[Table]) -> Figure:
-    """Draw the time of every system on every kind of work, on logarithmic axes."""
-    figure = Figure(figsize=(style.WIDTH * style.CM, 13 * style.CM), layout="constrained")
+    """Draw the time of every system on every kind of work, with its spread, on a logarithmic axis."""
+    figure = Figure(figsize=(style.WIDTH * style.CM, 12 * style.CM), layout="constrained")
     shown = [one for one in tables if one.name in TITLES]
     for axes, one in zip(figure.subplots(2, 2).flat, shown, strict=True):
-        rows = [row for row in one.rows if row.times][::-1]
-        values = [row.times.median * 1e6 for row in rows]
-        spread = [
-            (v - row.times.values.min() * 1e6, row.times.values.max() * 1e6 - v)
-            for v, row in zip(values, rows, strict=True)
-        ]
-        colours = [BLUE if row.name == "Kenyon" else GREY for row in rows]
-        axes.barh([row.name for row in rows], values, xerr=np.transpose(spread), color=colours, error_kw={"lw": 0.8})
-        for place, (value, row) in enumerate(zip(values, rows, strict=True)):
+        rows = [(row, row.times.values * 1e6) for row in one.rows if row.times][::-1]
+        for place, (row, values) in enumerate(rows):
+            colour, middle = BLUE if row.name == "Kenyon" else "0.35", float(np.median(values))
+            axes.plot([values.min(), values.max()], [place, place], color=colour, lw=1.2)
+            axes.plot(middle, place, "o", color=colour)
             ratio = one.to_kenyon(row)
-            axes.annotate(
-                "" if row.name == "Kenyon" else f"{ratio:.1f}x" if ratio < 100 else f"{ratio:.0f}x",
-                (max(value, row.times.values.max() * 1e6), place),
-                (3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=6.5,
-            )
-        axes.set(xscale="log", xlabel=f"us per {one.unit}", title=TITLES[one.name].split(":")[0])
-        axes.set_xlim(right=max(values) * 6)
+            said = f"{middle:.3g} us" if row.name == "Kenyon" else f"{ratio:.1f}x" if ratio < 100 else f"{ratio:.0f}x"
+            axes.annotate(said, (values.max(), place), (5, 0), textcoords="offset points", va="center", fontsize=6.5)
+        least, most = (reach(values) for reach, (_, values) in ((np.min, rows[-1]), (np.max, max(rows, key=_greatest))))
+        axes.set(xscale="log", xlim=(least / 1.6, most * 4), ylim=(-0.6, len(rows) - 0.4))
+        axes.set_yticks(range(len(rows)), [row.name for row, _ in rows])
+        axes.set(xlabel=f"us per {one.unit}", title=TITLES[one.name].split(":")[0])
+        axes.grid(axis="y", color="0.92", lw=0.6)
+        axes.set_axisbelow(True)
     return figure
+
+
+def _greatest(row: tuple[Row, np.ndarray]) -> float:
+    return float(row[1].max())
 
 
 def growth(curves: Sequence[Curve]) -> Figure:
@@ -158,11 +157,14 @@ def growth(curves: Sequence[Curve]) -> Figure:
         slope, level = np.polyfit(np.log(one.x), np.log(one.y), 1)
         ends = np.array([one.x[0], one.x[-1]])
         axes.loglog(ends, np.exp(level) * ends**slope, color="0.4", lw=1)
-        axes.set(
-            xlabel=one.name.split(",")[0],
-            ylabel=f"peak memory, {one.unit}" if one.unit == "MB" else f"time, {one.unit}",
-        )
-        axes.set_title(f"exponent {slope:.2f}")
+        axes.set(xlabel=one.name.split(",")[0], title=f"exponent {slope:.2f}")
+        axes.set_ylabel(f"peak memory, {one.unit}" if one.unit == "MB" else f"time, {one.unit}")
         if max(one.y) < 3 * min(one.y):
-            axes.set_ylim(min(one.y) / 2, max(one.y) * 2)
+            axes.set_ylim(min(one.y) / 3, max(one.y) * 3)
+        axes.set_xlim(ends[0] / 1.5, ends[1] * 1.5)
+        axes.set_xticks(ends, [f"{x:,.0f}" for x in ends])
+        reached = [min(one.y), max(one.y)] if max(one.y) > 1.3 * min(one.y) else [max(one.y)]
+        axes.set_yticks(reached, [f"{y:.2g}" if y < 100 else f"{y:.0f}" for y in reached])
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_minor_formatter(NullFormatter())
     return figure
