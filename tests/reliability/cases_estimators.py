@@ -85,7 +85,7 @@ for name, (_, X, y) in KINDS.items():
     valid = {"X": X} if y is None else {"X": X, "y": y}
     case(f"{name}.fit", lambda name=name, **given: make(name).fit(**given), valid.copy, given, clothes=valid, see=fit_of,
          errors=(kn.Diverged,), words={"X": LARGE, "y": ("y", "X")})  # fmt: skip
-    for method in {"predict", "predict_proba", "decide", "code", "transform"} & set(dir(model)):
+    for method in sorted({"predict", "predict_proba", "decide", "code", "transform"} & set(dir(model))):
         case(f"{name}.{method}", getattr(model, method), lambda X=X, method=method: {"X": X} | ({"random_state": 0} if method == "decide" else {}),
              {"X": given["X"]} | ({"random_state": STATE} if method == "decide" else {}), clothes={"X": X}, words={"X": LARGE})  # fmt: skip
     case(f"{name}.save", model.save, lambda name=name: {"path": FOLDER / name},
