@@ -22,6 +22,7 @@ from kenyon import _checks
 
 FORMAT = 2  # of the files; a file of a higher number was written by a newer version; the first had no digest
 KEY = "kenyon"
+MADE = ("_network", "_sorted")  # of a reservoir, from its weights
 ROOM = 2**28  # bytes of the names of all classes, at most
 HOME = {
     "kenyon.estimators": (
@@ -34,7 +35,7 @@ HOME = {
     "kenyon.estimators._closed_form": ("ClosedForm", "Sums"),
     "kenyon.estimators._course": ("Course", "Units"),
     "kenyon.estimators._encoding": ("RowEncoder", "Scaling", "SeriesEncoder"),
-    "kenyon._simulate": ("Network",),
+    "kenyon._simulate": ("Network",),  # in files of the first format
     "kenyon.learning.controls": ("Ridge",),
     "kenyon.learning.gradient": ("Networks",),
     "kenyon.learning.learners": (
@@ -155,7 +156,8 @@ def _describe(value: Any, tensors: dict[str, NDArray[Any]]) -> Any:
 def _parts(value: Any) -> dict[str, Any]:
     if is_dataclass(value):
         return {one.name: getattr(value, one.name) for one in fields(value)}
-    return dict(value._asdict() if hasattr(value, "_asdict") else vars(value))
+    parts = value._asdict() if hasattr(value, "_asdict") else vars(value)
+    return {name: one for name, one in parts.items() if name not in MADE}
 
 
 def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> Any:

@@ -9,6 +9,14 @@ from tests.reliability.strategies import anything, arrays, counts, reals, words
 
 SOURCE = kn.Source(3, "one")
 case("Percentile", kn.Percentile, lambda: {"q": 50.0}, {"q": reals()})
+case(
+    "Percentile.of",
+    kn.Percentile(50.0).of,
+    lambda: {"V": V},
+    {"V": arrays(V)},
+    clothes={"V": V},
+    words={"V": ("states",)},
+)
 case("Source", lambda **parts: kn.Source(**parts).uniforms("choice", 0, 3), lambda: {"seed": 0, "name": "one"},
      {"seed": anything(), "name": anything()})  # fmt: skip
 for method in ("uniforms", "normals"):

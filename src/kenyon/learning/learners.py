@@ -43,7 +43,8 @@ class Percentile:
 
     def of(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return this percentile of each neuron's states; in single precision it would differ with NumPy's version."""
-        return _checks.single("percentiles of states", np.percentile(V.astype(np.float64), self.q, axis=0))
+        states = _checks.calibration(V).astype(np.float64)
+        return np.asarray(np.percentile(states, self.q, axis=0), np.float32)
 
 
 class State(NamedTuple):
