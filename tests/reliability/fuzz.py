@@ -25,8 +25,8 @@ from pathlib import Path
 
 from tests.reliability.readers import BENEATH, READERS, Wrong, lay_bait, spoil
 
-SECONDS = 60  # of processor time for one file: all but experiments that ask for hundreds of large tasks take far less
-PATIENCE = 300  # seconds without a word, after which a process waits for something that will not come
+SECONDS = 200  # of processor time for one file: building 300 large sequence tasks, to see whether they can be, takes 80
+PATIENCE = 600  # seconds without a word, after which a process waits for something that will not come
 MEMORY = 4 * 2**30
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 FORBIDDEN = (

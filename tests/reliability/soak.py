@@ -12,8 +12,10 @@ done otherwise is counted. At a hundred checkpoints the two are compared on the 
 
 A distance is the largest |y - y'| over states and classes, divided by the output wanted of the right class. Where
 thresholds are learned, x > 0 decides which of them move, so that a single rounding can part two networks for good, as
-it would part two in float64. What must agree then is what they cost. Recursive least squares is in float64 itself, and
-is held against the normal equations of all episodes so far.
+it would part two in float64: of two that began 1e-6 apart, by reward and with the normalised step, outputs were 0.16
+apart after three million episodes and costs 0.2%; between float32 and float64 they were 0.19 and 0.2%. What must agree
+then is `step`, and, loosely, what they cost. Recursive least squares is in float64 itself, and is held against the
+normal equations of all episodes so far.
 """
 
 import json
@@ -293,7 +295,7 @@ class Figures(NamedTuple):
 
 
 ALIKE = Figures(1e-5, 4.0, 1e-4, 1e-5, 1e-3)  # no threshold follows a gradient
-PARTED = Figures(1e-5, 4.0, 0.3, 0.01, 0.05)
+PARTED = Figures(1e-5, 4.0, 1.0, 0.05, 0.05)
 CLOSED = Figures(np.nan, np.nan, 1e-3, np.nan, 0.0)
 LEARNERS = {
     "GradientWeights": (kn.GradientWeights(), ALIKE),

@@ -123,10 +123,10 @@ class ClassPart(ClassifierMixin, LearningEstimator):
         for i, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
             if label is None or label != label:
                 raise ValueError(f"y[{i}] is a missing label ({label}); leave the series out")
-        if labels.dtype.kind == "f" and not (np.abs(labels) <= 2.0**53).all():
-            raise ValueError(
-                f"y must hold labels, and numbers among them be whole, not {labels[np.abs(labels).argmax()]}"
-            )
+        with np.errstate(over="ignore"):  # what becomes infinite is refused
+            sizes = np.abs(labels.astype(np.float64)) if labels.dtype.kind == "f" else np.zeros(0)
+        if not (sizes <= 2.0**53).all():
+            raise ValueError(f"y must hold labels, and numbers among them be whole, not {labels[sizes.argmax()]}")
         with naming("y"):
             check_classification_targets(labels)
         return np.asarray(labels)

@@ -61,7 +61,8 @@ def chunks(n: int) -> Iterator[slice]:
 def naming(name: str) -> Iterator[None]:
     """Put the argument's name before what scikit-learn or NumPy say is wrong with it, if they do not."""
     try:
-        yield
+        with np.errstate(over="ignore"):  # what becomes infinite is refused
+            yield
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         if isinstance(error, (TypeError, ValueError)) and re.search(rf"\b{name}\b", str(error)):
             raise
@@ -149,7 +150,8 @@ def _real(name: str, values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind not in "fiubO":
         raise ValueError(f"{name} must hold real numbers, not {values.dtype}")
     try:
-        return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+        with np.errstate(over="ignore"):  # what becomes infinite is refused
+            return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must hold real numbers, all series of one shape or a list of them") from None
 

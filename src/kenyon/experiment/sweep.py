@@ -206,8 +206,11 @@ def _grouped(settings: Settings, zipped: Sequence[Sequence[tuple[str, ...]]]) ->
 
 def _choices(plan: _Plan) -> Iterator[Settings]:
     """Yield settings without lists: one choice of each list, in lockstep within a zipped group."""
+    plain = copy.deepcopy(plan.settings)
+    for path in plan.lists:
+        set_value(plain, path, None)
     for picks in product(*(range(len(plan.lists[group[0]])) for group in plan.groups)):
-        chosen = copy.deepcopy(plan.settings)
+        chosen = copy.deepcopy(plain)
         for group, pick in zip(plan.groups, picks, strict=True):
             for path in group:
                 set_value(chosen, path, plan.lists[path][pick])
