@@ -37,7 +37,7 @@ from kenyon._simd import (
 )
 
 PASSES = 1000
-FMA_ROWS = {"32 rows, in the nearest cache": 32, "1000 rows": 1000, "20,000 rows": 20_000}
+N_ROWS = 32, 1000, 20_000  # that fit into the nearest cache, the next and the last
 
 
 @njit(nogil=True)
@@ -124,12 +124,12 @@ def updates(work: Updates) -> tuple[Callable[[], object], float]:
     return lambda: read_and_write(W, x, passes), passes
 
 
-def rates(rounds: int) -> dict[str, float]:
-    """Return the billions of multiply-adds a second that all threads do together, by where the rows are."""
+def rates(rounds: int) -> dict[int, float]:
+    """Return the billions of multiply-adds a second that all threads do together, by the number of rows there are."""
     rng = np.random.default_rng(0)
-    works = {name: of_rows(n, rng.integers(n, size=16_000).astype(np.uint32), PASSES) for name, n in FMA_ROWS.items()}
+    works = {str(n): of_rows(n, rng.integers(n, size=16_000).astype(np.uint32), PASSES) for n in N_ROWS}
     times = interleave(works, rounds)
-    return {name: THREADS * PASSES * 16_000 * LANES / taken.median / 1e9 for name, taken in times.items()}
+    return {n: THREADS * PASSES * 16_000 * LANES / times[str(n)].median / 1e9 for n in N_ROWS}
 
 
 def share(
@@ -143,8 +143,8 @@ def share(
 
 
 def main() -> None:
-    for name, rate in rates(5).items():
-        print(f"{name}: {rate:.1f} G multiply-adds/s on {THREADS} threads")
+    for n, rate in rates(5).items():
+        print(f"{n} rows: {rate:.1f} G multiply-adds/s on {THREADS} threads")
     work = workloads.static()
     found = share(lambda: list(work.reservoir.stream(work.task, 2048, threads=THREADS)), 2048, simulation(work), 9)
     print(f"static: {found['kernel'].text()} us per episode, limit {found['limit'].text()}, share {found['share']:.0%}")

@@ -27,6 +27,7 @@ TITLES = {
     "series": "One long series: 1000 neurons, 100,000 steps, every state kept",
 }
 BLUE = "#0072B2"
+SHARES = {"share": "share", "at random": "share of the rate above"}
 _HEAD = """# Benchmarks
 
 Written by `make bench`, from one run. Every system is given the same weights and inputs to the byte, and makes its own
@@ -74,13 +75,14 @@ def _lines(found: Found) -> Iterable[str]:
         yield from _table((f"us per {one.unit}", "median (least to greatest)", "to Kenyon", "agreement"), _rows(one))
     yield from ("", "## The whole of figure 2, one seed", "", *_figure2(found.figure2))
     yield from (*_LIMIT.splitlines(), "")
-    rates = ((name, f"{rate:.1f}") for name, rate in found.rates.items())
-    yield from _table(("rows picked at random", "10^9 multiply-adds a second"), rates)
+    rates = ((f"{n:,}", f"{rate:.1f}") for n, rate in found.rates.items())
+    yield from _table(("rows, picked at random", "10^9 multiply-adds a second"), rates)
     yield from (*_SHARES.splitlines(), "")
     shares = (
-        (name, one["kernel"].text(), one["limit"].text(), f"{one['share']:.0%}") for name, one in found.shares.items()
+        (name, one["kernel"].text(), one["limit"].text(), *(f"{one[key]:.0%}" if key in one else "" for key in SHARES))
+        for name, one in found.shares.items()
     )
-    yield from _table(("kernel", "us", "limit, us", "share"), shares)
+    yield from _table(("kernel", "us", "limit, us", *SHARES.values()), shares)
     yield from ("", "## Growth", "", "![Time and memory against size](pictures/benchmarks/growth.png)", "")
     yield from _table(("against", "from", "to", "exponent"), (_ends(one) for one in found.curves))
     yield from (
