@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from kenyon.estimators._base import TARGET, LearningEstimator, random_numbers
 from kenyon.estimators._course import Told
-from kenyon.estimators._series import check_as_many, check_unmasked, naming
+from kenyon.estimators._series import check_as_many, check_unmasked, check_weights, naming
 from kenyon.learning.rules import Supervised
 from kenyon.readout import draw_choices, softmax
 
@@ -109,9 +109,9 @@ class ClassPart(ClassifierMixin, LearningEstimator):
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of series whose likeliest label is the right one."""
-        found, labels = self.predict(X), self._labels(y)
+        found, labels, weights = self.predict(X), self._labels(y), check_weights(sample_weight)
         with naming("y"):
-            return float(accuracy_score(labels, found, sample_weight=sample_weight))
+            return float(accuracy_score(labels, found, sample_weight=weights))
 
     def _labels(self, y: Any) -> NDArray[Any]:
         if y is None:

@@ -15,7 +15,7 @@ from kenyon import _checks
 from kenyon.estimators._base import TARGET, LearningEstimator
 from kenyon.estimators._course import Told
 from kenyon.estimators._encoding import inverse
-from kenyon.estimators._series import LARGEST, Series, check_as_many, check_unmasked, naming
+from kenyon.estimators._series import LARGEST, Series, check_as_many, check_unmasked, check_weights, naming
 from kenyon.learning.rules import Regression
 
 
@@ -75,9 +75,9 @@ class NumberPart(RegressorMixin, LearningEstimator):
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination of the numbers expected."""
-        found, targets = self.predict(X), self._targets(y)
+        found, targets, weights = self.predict(X), self._targets(y), check_weights(sample_weight)
         with naming("y"):
-            return float(r2_score(targets, found, sample_weight=sample_weight))
+            return float(r2_score(targets, found, sample_weight=weights))
 
     def _read(self, X: Any, y: Any, *, reset: bool) -> tuple[Series, NDArray[np.float64]]:
         targets = self._targets(y)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from kenyon import _checks
 
@@ -81,6 +81,18 @@ def check_as_many(X: Any, y: Any) -> None:
     """Refuse series and targets that are not as many."""
     with naming("X and y"):
         check_consistent_length(X, y)
+
+
+def check_weights(values: Any) -> NDArray[np.float64] | None:
+    """Return weights of samples as finite numbers whose sum is not 0, which not all versions of scikit-learn see to."""
+    if values is None:
+        return None
+    check_unmasked("sample_weight", values)
+    with naming("sample_weight"):
+        weights = np.asarray(check_array(values, ensure_2d=False, dtype=np.float64, input_name="sample_weight"))
+        if weights.sum() == 0:
+            raise ValueError("sample_weight must not sum to 0")
+    return weights
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Series:
