@@ -25,7 +25,7 @@ from kenyon.odours import SUBSETS, Odours, load_odours
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
-FORMAT = 1  # raised whenever the same settings give other numbers or other files
+FORMAT = 2  # raised whenever the same settings give other numbers or other files
 
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
