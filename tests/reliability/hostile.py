@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 
 from kenyon import saving
+from kenyon.experiment.config import FORMAT
 from kenyon.experiment.trial import digest, seal, unsealed
 from tests.reliability.mutators import BYTES, INTERESTING, pick
 
@@ -255,7 +256,7 @@ def foreign(rng, files):
         for number in range(int(rng.integers(4))):
             file[f"v{number}"] = strange(rng)
         if rng.random() < 0.5:
-            file.attrs["kenyon_format"] = 1
+            file.attrs["kenyon_format"] = FORMAT
     magic = (b"CDF\x01", b"CDF\x05", b"PK\x03\x04", b"\x0e\x03\x13\x01", b"\x80\x04\x95", b"", b"\x89HDF\r\n\x1a\n")
     return pick(rng, (buffer.getvalue(), seal(buffer.getvalue()), pick(rng, magic) + rng.bytes(500), files[-1]))
 
