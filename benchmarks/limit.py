@@ -19,7 +19,7 @@ from numba import njit, uintp
 from timing import Times, interleave
 from workloads import THREADS, Series, Updates, Workload
 
-from kenyon._simd import (
+from kenyon.kernels.lanes import (
     LANES,
     Rows8,
     Rows32,

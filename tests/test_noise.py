@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import kenyon as kn
-from kenyon._noise import random_words
+from kenyon.kernels.noise import random_words
 from tests import naive
 
 WORD = st.integers(0, 2**32 - 1)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
-from kenyon._simd import Rows8, Rows16
+from kenyon.kernels.lanes import Rows8, Rows16
 from tests import naive
 
 ODOURS = kn.load_odours()
@@ -83,7 +83,7 @@ def test_kernels_and_widths_give_the_same_bits(n_neurons, connections, task, mon
     reservoir = kn.Reservoir(n_neurons, seed=1, connections=connections)
     expected = gather(reservoir, task, 40, seed=2, batch_size=1)  # 32 lanes
     for few, rows in ((0, Rows8), (0, Rows16), (99, None)):  # None: one by one
-        monkeypatch.setattr("kenyon.reservoir.FEW", few)
+        monkeypatch.setattr("kenyon.reservoir.FEW_EPISODES", few)
         monkeypatch.setattr("kenyon.reservoir._rows", lambda n, rows=rows: rows)
         np.testing.assert_array_equal(gather(reservoir, task, 40, seed=2, batch_size=40).states, expected.states)
 

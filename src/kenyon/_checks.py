@@ -17,7 +17,7 @@ SMALL, BIG = 1e-15, 1e15  # what outputs are to be: their squares fit into singl
 Kind = TypeVar("Kind")
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return `value` as an error shows it: on one short line."""
     try:
         text = " ".join(repr(value).split())
@@ -38,7 +38,7 @@ def integer(name: str, value: Any, low: int, high: int = WHOLE) -> int:
         return number
     open_end = high >= WHOLE and (number is None or number < low)  # a limit of the machine is told when it is met
     allowed = f"an integer of at least {low}" if open_end else f"an integer from {low} to {high}"
-    raise ValueError(f"{name} must be {allowed}, not {shown(value if number is None else number)}")
+    raise ValueError(f"{name} must be {allowed}, not {short_repr(value if number is None else number)}")
 
 
 def real(name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False) -> float:
@@ -49,7 +49,7 @@ def real(name: str, value: Any, low: float, high: float = math.inf, *, open_low:
     bracket = "(" if open_low else "["
     open_end = high >= 1e6 and not (number is not None and number > high)
     end = "inf)" if open_end else f"{high:g}]"
-    raise ValueError(f"{name} must be a number in {bracket}{low:g}, {end}, not {shown(value)}")
+    raise ValueError(f"{name} must be a number in {bracket}{low:g}, {end}, not {short_repr(value)}")
 
 
 def _float(value: Any) -> float | None:
@@ -67,7 +67,7 @@ def _float(value: Any) -> float | None:
 def flag(name: str, value: Any) -> bool:
     """Return `value` if it is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, not {shown(value)}")
+        raise ValueError(f"{name} must be True or False, not {short_repr(value)}")
     return bool(value)
 
 
@@ -79,7 +79,7 @@ def seed(value: Any) -> int:
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Return `value` if it is one of the `allowed` words."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {shown(value)}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {short_repr(value)}")
     return value
 
 
@@ -87,11 +87,11 @@ def instance(name: str, value: Any, kind: type[Kind]) -> Kind:
     """Return `value` if it is of this kind."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIO" else "a"
-        raise ValueError(f"{name} must be {article} {kind.__name__}, not {shown(value)}")
+        raise ValueError(f"{name} must be {article} {kind.__name__}, not {short_repr(value)}")
     return value
 
 
-def settle(thing: Any, **values: Any) -> None:
+def set_fields(thing: Any, **values: Any) -> None:
     """Set the fields of a frozen dataclass to what their checks returned: plain numbers, whatever came."""
     for name, value in values.items():
         object.__setattr__(thing, name, value)
@@ -103,7 +103,7 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
         found = tuple(value)
         if all(isinstance(one, str) for one in found):
             return found
-    raise ValueError(f"{name} must be a list of texts, not {shown(value)}")
+    raise ValueError(f"{name} must be a list of texts, not {short_repr(value)}")
 
 
 def path(name: str, value: Any) -> Path:
@@ -113,7 +113,7 @@ def path(name: str, value: Any) -> Path:
     except TypeError:
         text = None
     if not isinstance(text, str) or "\0" in text:
-        raise ValueError(f"{name} must be the name of a file or folder, not {shown(value)}")
+        raise ValueError(f"{name} must be the name of a file or folder, not {short_repr(value)}")
     return Path(text)
 
 
@@ -128,7 +128,7 @@ def array(name: str, value: ArrayLike, expected: str) -> NDArray[Any]:
     return found
 
 
-def behaved(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
+def as_kernel_array(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
     """Return an array as kernels were compiled for it: contiguous, aligned, writeable; itself if it is all that."""
     result = np.ascontiguousarray(array, kind)
     return result if result.flags.carray else result.copy()
@@ -151,7 +151,7 @@ def whole_numbers(name: str, value: ArrayLike, expected: str, n_dims: int, n: in
         raise ValueError(f"{name} must be {expected}, not {found.dtype} {found.shape}")
     if found.size and (found.min() < 0 or found.max() >= n):
         raise ValueError(f"{name} must be from 0 to {n - 1}, not {found.min()} to {found.max()}")
-    return behaved(found, np.intp)
+    return as_kernel_array(found, np.intp)
 
 
 def labels(value: ArrayLike, n: int, n_classes: int) -> NDArray[np.intp]:
@@ -178,7 +178,7 @@ def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32
     if found.shape[1] == 0 or (n_neurons is not None and found.shape[1] != n_neurons):
         raise ValueError(f"states must have shape (n, {width}), not {found.shape}")
     with np.errstate(over="ignore"):
-        return behaved(found, np.float32)
+        return as_kernel_array(found, np.float32)
 
 
 def calibration(value: ArrayLike) -> NDArray[np.float32]:
@@ -195,7 +195,7 @@ def single(name: str, array: NDArray[Any], first: int = 0) -> NDArray[np.float32
     `first` is the number of its first row, for the error.
     """
     with np.errstate(over="ignore"):
-        result = behaved(array, np.float32)
+        result = as_kernel_array(array, np.float32)
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
         place = [first + where[0], *where[1:]]

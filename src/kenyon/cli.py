@@ -130,13 +130,10 @@ def schema() -> None:
 @app.command()
 def info() -> None:
     """Print versions and processor: what to tell when asking for help."""
-    from datetime import UTC, datetime
+    from kenyon.provenance import environment, git_commit
 
-    from kenyon.experiment.trial import git_commit, provenance
-
-    for name, value in provenance(datetime.now(UTC), 0.0, git_commit()).items():
-        if name not in ("began", "seconds"):
-            print(f"{name:8} {value or '-'}")
+    for name, value in {**environment(), "commit": git_commit()}.items():
+        print(f"{name:8} {value or '-'}")
 
 
 def _report(as_json: bool) -> Any:

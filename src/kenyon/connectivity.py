@@ -51,7 +51,7 @@ def spectral_radius(W: sparse.csr_array) -> float:
     """
     W = _checks.instance("W", W, sparse.csr_array)
     if W.ndim != 2 or W.shape[0] != W.shape[1] or 0 in W.shape or W.dtype.kind != "f" or not np.isfinite(W.data).all():
-        raise ValueError(f"W must be square and hold finite real numbers, not {_checks.shown(W)}")
+        raise ValueError(f"W must be square and hold finite real numbers, not {_checks.short_repr(W)}")
     n = W.shape[0]
     if n > 200:
         start = np.random.default_rng(0).standard_normal(n)

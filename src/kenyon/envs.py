@@ -253,7 +253,7 @@ def _thresholds(theta: Any, reservoir: Reservoir) -> NDArray[np.float32] | None:
         return None
     found = _checks.array("theta", theta, f"a number, or {reservoir.n_neurons} of them")
     if found.dtype.kind not in "fiu" or found.shape not in ((), (reservoir.n_neurons,)):
-        raise ValueError(f"theta must be a number, or {reservoir.n_neurons} of them, not {_checks.shown(theta)}")
+        raise ValueError(f"theta must be a number, or {reservoir.n_neurons} of them, not {_checks.short_repr(theta)}")
     return _checks.single("theta", np.broadcast_to(found, reservoir.n_neurons))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from kenyon import _checks
 from kenyon.readout import draw_choices, softmax
 
-LARGEST = sys.float_info.max
+LARGEST_FLOAT = sys.float_info.max
 
 
 def accuracies(y: NDArray[np.floating], labels: NDArray[np.intp], uniforms: NDArray[np.float64]) -> tuple[float, ...]:
@@ -65,7 +65,7 @@ def specificity(
         pairs = np.divide(difference, total, out=np.zeros_like(total), where=total > 0)
     else:
         pairs = difference / n_episodes
-    return np.asarray(pairs.mean(axis=1) if mean else pairs.sum(axis=1) / min(factorial(n_classes - 1), LARGEST))
+    return np.asarray(pairs.mean(axis=1) if mean else pairs.sum(axis=1) / min(factorial(n_classes - 1), LARGEST_FLOAT))
 
 
 def episodes_to_reach(episode: ArrayLike, accuracy: ArrayLike, level: float) -> float:

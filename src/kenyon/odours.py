@@ -91,7 +91,7 @@ class Odours:
         if chosen.ndim != 1 or len(chosen) == 0:
             raise ValueError(
                 f"rows must be a slice or a list of positions among the {len(self)} odours, such as odours[:20], "
-                f"not {_checks.shown(rows)}"
+                f"not {_checks.short_repr(rows)}"
             )
         return Odours([self.names[i] for i in chosen], self.rates[chosen], self.channels, self.scale)
 

@@ -68,7 +68,7 @@ def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDAr
 
 def _as(kind: type[Any], array: NDArray[Any]) -> NDArray[Any]:
     with np.errstate(over="ignore"):
-        return _checks.behaved(array, kind)
+        return _checks.as_kernel_array(array, kind)
 
 
 def standardise(

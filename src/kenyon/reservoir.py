@@ -16,15 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kenyon import _alone, _checks, _seeding, connectivity
-from kenyon._alone import simulate_alone, sorted_network
-from kenyon._inputs import Episodes, trace, work_space
-from kenyon._simd import LANES, Rows, Rows8, Rows16, Rows32
-from kenyon._simulate import network, simulate
+from kenyon import _checks, _seeding, connectivity
+from kenyon.kernels import one_episode
+from kenyon.kernels.inputs import Episodes, trace, work_space
+from kenyon.kernels.lanes import LANES, Rows, Rows8, Rows16, Rows32
+from kenyon.kernels.many_episodes import network, simulate
+from kenyon.kernels.one_episode import simulate_one, sorted_network
 from kenyon.tasks import Task
 
-CHUNK = 2**19  # states a thread makes at a time: 512 episodes of 1000 neurons
-FEW = 2  # episodes that are quicker one by one than in lanes
+STATES_PER_CHUNK = 2**19  # states a thread makes at a time: 512 episodes of 1000 neurons
+FEW_EPISODES = 2  # episodes that are quicker one by one than in lanes
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -213,16 +214,16 @@ class Reservoir:
 
     def _chunk(self, n_episodes: int, threads: int) -> int:
         """Episodes a thread takes at a time: enough to fill lanes, few enough for memory and to share out."""
-        most = max(4 * LANES, min(512, CHUNK // self.n_neurons // LANES * LANES))
+        most = max(4 * LANES, min(512, STATES_PER_CHUNK // self.n_neurons // LANES * LANES))
         return max(1, min(most, -(-n_episodes // threads)))
 
     def _simulate(self, episodes: Episodes, out: NDArray[np.float32]) -> None:
         """Call the kernel that suits the number of episodes, and refuse states that overflowed."""
-        if len(out) <= FEW:
+        if len(out) <= FEW_EPISODES:
             inputs = np.empty((len(out), episodes.shown.shape[1] * episodes.steps, self.n_inputs), np.float32)
             trace(episodes, work_space(Rows8, 0, self.n_inputs), inputs)
-            room = _alone.work_space(self._sorted, self.n_inputs)
-            finite = all(simulate_alone(self._sorted, s, room, V) for s, V in zip(inputs, out, strict=True))
+            room = one_episode.work_space(self._sorted, self.n_inputs)
+            finite = all(simulate_one(self._sorted, s, room, V) for s, V in zip(inputs, out, strict=True))
         else:
             work = work_space(_rows(len(out)), self.n_neurons, self.n_inputs)
             finite = simulate(self._network, episodes, work, out)

@@ -23,7 +23,7 @@ from kenyon import _checks
 FORMAT = 2  # of the files; a file of a higher number was written by a newer version; the first had no digest
 KEY = "kenyon"
 MADE = ("_network", "_sorted")  # of a reservoir, from its weights
-ROOM = 2**28  # bytes of the names of all classes, at most
+MAX_TEXT_BYTES = 2**28  # bytes of the names of all classes, at most
 HOME = {
     "kenyon.estimators": (
         "ReservoirClassifier",
@@ -33,11 +33,10 @@ HOME = {
         "ThresholdRegressor",
     ),
     "kenyon.estimators._closed_form": ("ClosedForm", "Sums"),
-    "kenyon.estimators._course": ("Course", "Units"),
+    "kenyon.estimators._training": ("Training", "Units"),
     "kenyon.estimators._encoding": ("RowEncoder", "Scaling", "SeriesEncoder"),
-    "kenyon._simulate": ("Network",),  # in files of the first format
     "kenyon.learning.controls": ("Ridge",),
-    "kenyon.learning.gradient": ("Networks",),
+    "kenyon.kernels.learning": ("Networks",),
     "kenyon.learning.learners": (
         "Composed",
         "GradientThresholds",
@@ -72,7 +71,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
 
     target = _checks.path("path", path)
     if type(model).__name__ not in KINDS:
-        raise ValueError(f"model must be an estimator or a Readout, not {_checks.shown(model)}")
+        raise ValueError(f"model must be an estimator or a Readout, not {_checks.short_repr(model)}")
     tensors: dict[str, NDArray[Any]] = {}
     described = _describe(model, tensors)
     header = {"format": FORMAT, "version": __version__, "model": described, "sha256": digest(described, tensors)}
@@ -175,7 +174,7 @@ def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> An
 def _dtype(name: str, kinds: str, n: int) -> Any:
     """Return the NumPy type of this name, refusing what no model has, and `n` texts that would fill memory."""
     dtype = np.dtype(name)
-    if dtype.kind not in kinds or n * dtype.itemsize > ROOM:
+    if dtype.kind not in kinds or n * dtype.itemsize > MAX_TEXT_BYTES:
         raise ValueError(f"{name} is no type of a model's")
     return dtype
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kenyon import _checks, _seeding
-from kenyon._inputs import Episodes, trace, work_space
-from kenyon._noise import random_words
-from kenyon._simd import Rows32
+from kenyon.kernels.inputs import Episodes, trace, work_space
+from kenyon.kernels.lanes import Rows32
+from kenyon.kernels.noise import random_words
 from kenyon.odours import Odours
 
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 
 import kenyon as kn
 from kenyon.estimators._closed_form import ClosedForm
-from kenyon.estimators._course import BY_NAME
+from kenyon.estimators._training import BY_NAME
 from kenyon.learning.protocol import Source
 from tests.estimators.data import sines
 
@@ -53,7 +53,7 @@ def test_one_seed_gives_one_result_whatever_the_threads():
 def test_a_small_budget_for_states_changes_nothing(monkeypatch):
     X, y = sines(60)
     expected = classifier().fit(X, y).predict_proba(X)
-    monkeypatch.setattr("kenyon.estimators._course.CACHE", 4 * 80 * 7)
+    monkeypatch.setattr("kenyon.estimators._training.CACHE", 4 * 80 * 7)
     np.testing.assert_array_equal(classifier().fit(X, y).predict_proba(X), expected)
 
 
@@ -188,7 +188,7 @@ def test_a_learner_that_diverges_by_name_takes_smaller_steps(monkeypatch):
     wild = kn.GradientWeights(batch=1, eta_w=1e3)
     with pytest.raises(kn.Diverged):
         classifier(wild, epochs=40).fit(X, y)
-    monkeypatch.setattr("kenyon.estimators._course._sized", lambda learner, U: wild)
+    monkeypatch.setattr("kenyon.estimators._training._sized", lambda learner, U: wild)
     model = classifier("gradient_weights").fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
 

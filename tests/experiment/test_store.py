@@ -75,7 +75,7 @@ def test_learners_and_episodes_that_only_some_trials_have_are_nan_in_the_others(
 
 
 def test_experiments_too_different_for_one_table_are_told_apart_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr("kenyon.experiment.results.ROOM", 0)
+    monkeypatch.setattr("kenyon.experiment.results.MAX_EMPTY_CELLS", 0)
     for number in range(6):
         settings = {
             **SMALL, "name": f"e{number}", "seed": number + 5, "n_test": 50 + number, "n_bins": 5 + number,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kenyon as kn
-from kenyon.learning.gradient import learn
+from kenyon.kernels.learning import learn
 from tests.learning.test_updates import episodes
 
 

@@ -155,7 +155,7 @@ def test_no_episodes_change_nothing():
 
 
 def test_one_compiled_kernel_serves_all():
-    from kenyon.learning.gradient import learn
+    from kenyon.kernels.learning import learn
 
     V, labels = episodes(np.random.default_rng(0), 250, 20, 2)
     before = len(learn.signatures)

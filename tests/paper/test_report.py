@@ -7,8 +7,8 @@ import pytest
 
 from kenyon.paper.plan import FIGURES, Plan
 from kenyon.paper.report import write_report
+from kenyon.paper.report.claims_table import WORDS, deciding, effect_words, quantity
 from kenyon.paper.report.finding import nearest
-from kenyon.paper.report.ledger import WORDS, deciding, effect_words, quantity
 from kenyon.paper.report.markup import duration, learner_name, number, spread, text
 from kenyon.paper.report.ours import contests, diverged, halved
 from kenyon.paper.report.page import HEAVY, again, picture

@@ -23,9 +23,9 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import kenyon as kn
-from kenyon._noise import random_words
 from kenyon.experiment.sweep import load_experiment
 from kenyon.experiment.trial import digest, run_trial
+from kenyon.kernels.noise import random_words
 from tests.estimators.data import sines
 
 TABLE = Path(__file__).with_name("digests.json")

@@ -72,7 +72,7 @@ def _results(cache: dict[str, bytes] = {}) -> dict[str, bytes]:  # noqa: B006 (m
     import tempfile
 
     if not cache:
-        same = patch("kenyon.experiment.trial.provenance", lambda *_: {"seconds": 1.0})  # whenever they are made
+        same = patch("kenyon.experiment.trial._timing", lambda *_: {"seconds": 1.0})  # whenever they are made
         with tempfile.TemporaryDirectory() as folder, same:
             run_experiment(load_experiment(TINY), folder, workers=0)
             cache.update({path.stem: path.read_bytes() for path in sorted(Path(folder).glob("*.nc"))})
@@ -180,7 +180,7 @@ def experiments() -> Reader:
                 raise Wrong(trial.canonical())
         store = Store(path.parent / "results")
         store.create()
-        store.enter(experiment)
+        store.register(experiment)
         if store.experiments()[experiment.name] != [trial.id for trial in experiment.trials]:
             raise Wrong("the list of trials")
         (store.folder / f"{experiment.name}.experiment.json").unlink()
@@ -227,7 +227,7 @@ def notes() -> Reader:
         refused = []
         for name in names:
             try:
-                with patch("kenyon.experiment.status.SILENCE", 1e12):  # a sweep counts as running, whenever it was
+                with patch("kenyon.experiment.status.STOPPED_AFTER", 1e12):  # every sweep counts as running
                     read_as(name, path)
             except StoreError as error:
                 refused.append(error)

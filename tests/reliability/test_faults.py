@@ -335,7 +335,7 @@ def test_a_note_from_another_time_is_not_taken_for_a_running_sweep(undisturbed, 
     shutil.copytree(undisturbed, folder)
     trial = Store(folder).finished()[0]
     Store(folder).path(trial).unlink()
-    Store(folder).note("longer", running=[trial], time=time.time() + ahead, left=1.0)
+    Store(folder).heartbeat("longer", running=[trial], time=time.time() + ahead, left=1.0)
     assert read_status(folder)["experiments"]["longer"]["sweep"] == "stopped"
 
 

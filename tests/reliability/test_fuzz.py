@@ -121,7 +121,7 @@ def ends(table, arrays):
 
 def rows(table, arrays):
     """Let a network that learns be smaller than its neurons."""
-    nets = table["of"]["_course"]["of"]["state"]["of"]["nets"]["of"]
+    nets = table["of"]["_training"]["of"]["state"]["of"]["nets"]["of"]
     arrays[nets["W"]["tensor"]] = np.zeros((1, 3, 1), np.float32)
 
 

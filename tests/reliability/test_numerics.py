@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kenyon as kn
-from kenyon.learning.gradient import choose
+from kenyon.kernels.learning import choose
 from kenyon.readout import draw_choices, softmax
 from tests import naive
 from tests.learning.test_updates import LEARNERS, begun, episodes, network

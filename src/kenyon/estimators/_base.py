@@ -14,14 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks, metrics
-from kenyon.estimators import _course
-from kenyon.estimators._course import Course, States, Told
+from kenyon.estimators import _training
 from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
 from kenyon.estimators._series import Series, chunks, naming
+from kenyon.estimators._training import States, Told, Training
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.runs import show_progress
 
-CALIBRATION = 1000  # series that units and starts are taken from
+CALIBRATION_SERIES = 1000  # series that units and starts are taken from
 TARGET = 10.0  # size of the outputs wanted
 
 
@@ -101,20 +101,20 @@ class LearningEstimator(Saved, ABC):
         fraction = _checks.real("validation_fraction", self.validation_fraction, 0.0, open_low=True)
         if fraction >= 1:
             raise ValueError(f"validation_fraction must be below 1, not {fraction}")
-        _course.pick(self.learner, self._rule)
+        _training.pick(self.learner, self._rule)
 
     def _begin(self, series: Series, n_outputs: int) -> None:
         """Calibrate on these series, and begin to learn."""
         self._seed = seed_of(self.random_state)
         self.encoder_ = self._encoder(series, self._seed)
         rng = np.random.default_rng(self._seed)
-        some = np.sort(rng.permutation(len(series))[:CALIBRATION])
+        some = np.sort(rng.permutation(len(series))[:CALIBRATION_SERIES])
         V = np.concatenate([self.encoder_.states(series.take(some[part]), self._threads) for part in chunks(len(some))])
-        self._course = _course.begin(self.learner, V, n_outputs, self._rule, self._seed, signed=self._signed)
+        self._training = _training.begin(self.learner, V, n_outputs, self._rule, self._seed, signed=self._signed)
         self._passes, self.learning_curve_ = 0, {"epoch": np.empty(0, int), "training": np.empty(0)}
 
     def _states(self, series: Series) -> States:
-        units, threads = self._course.units, self._threads
+        units, threads = self._training.units, self._threads
 
         def make(numbers: NDArray[np.intp]) -> NDArray[np.float32]:
             return units.apply(self.encoder_.states(series.take(numbers), threads))
@@ -123,10 +123,10 @@ class LearningEstimator(Saved, ABC):
 
     def _learn(self, series: Series, told: Told, weights: NDArray[np.float64] | None, n_outputs: int) -> None:
         """Learn in as many passes as asked for, or until a part held out gets no better."""
-        if not (self.warm_start and hasattr(self, "_course")):
+        if not (self.warm_start and hasattr(self, "_training")):
             self._begin(series, n_outputs)
         states, seen, held = self._states(series), np.arange(len(series)), None
-        course: Course = self._course
+        course: Training = self._training
         epochs = 1 if course.closed else self.epochs
         if self.early_stopping and not course.closed:
             seen, held = self._held_out(told)
@@ -134,9 +134,9 @@ class LearningEstimator(Saved, ABC):
         own = None if weights is None else weights[seen] / weights[seen].mean()
         repeat = None if course.closed else own
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
-            for epoch, order in enumerate(_course.orders(len(seen), repeat, epochs, self._seed, self._passes)):
+            for epoch, order in enumerate(_training.orders(len(seen), repeat, epochs, self._seed, self._passes)):
                 course, good = self._one_pass(
-                    course, states, seen[order], told, _course.cooling(epoch, epochs), own, order
+                    course, states, seen[order], told, _training.cooling(epoch, epochs), own, order
                 )
                 curve.append(self._progressive(good, told[seen[order]]))
                 advance(len(seen))
@@ -149,14 +149,14 @@ class LearningEstimator(Saved, ABC):
 
     def _one_pass(
         self,
-        course: Course,
+        course: Training,
         states: States,
         numbers: NDArray[np.intp],
         told: Told,
         cooling: float,
         weights: NDArray[np.float64] | None,
         order: NDArray[np.intp],
-    ) -> tuple[Course, float]:
+    ) -> tuple[Training, float]:
         total = 0.0
         for part in chunks(len(numbers)):
             now = numbers[part]
@@ -167,13 +167,13 @@ class LearningEstimator(Saved, ABC):
 
     def _partial(self, series: Series, told: Told, weights: NDArray[np.float64] | None, n_outputs: int) -> None:
         """Learn once from these series, in their order."""
-        if not hasattr(self, "_course"):
+        if not hasattr(self, "_training"):
             self._begin(series, n_outputs)
         numbers = np.arange(len(series))
-        if weights is not None and not self._course.closed:
-            numbers = np.sort(next(_course.orders(len(series), weights, 1, self._seed, self._passes)))
+        if weights is not None and not self._training.closed:
+            numbers = np.sort(next(_training.orders(len(series), weights, 1, self._seed, self._passes)))
         states = self._states(series)
-        course, good = self._one_pass(self._course, states, numbers, told, 1.0, weights, numbers)
+        course, good = self._one_pass(self._training, states, numbers, told, 1.0, weights, numbers)
         self._finish(course, states, np.arange(len(series)), told, [self._progressive(good, told[numbers])], [])
 
     def _progressive(self, good: float, told: Told) -> float:
@@ -182,14 +182,14 @@ class LearningEstimator(Saved, ABC):
             return 1.0 - good / max(float((told.astype(np.float64) ** 2).sum()), np.finfo(float).tiny)
         return good / max(1, len(told))
 
-    def _validate(self, course: Course, states: States, numbers: NDArray[np.intp], told: Told) -> float:
+    def _validate(self, course: Training, states: States, numbers: NDArray[np.intp], told: Told) -> float:
         readout = course.readout()
         y = [readout_outputs(readout, states[numbers[part]]) for part in chunks(len(numbers))]
         return self._score(np.concatenate(y), told[numbers])
 
     def _finish(
         self,
-        course: Course,
+        course: Training,
         states: States,
         seen: NDArray[np.intp],
         told: Told,
@@ -197,7 +197,7 @@ class LearningEstimator(Saved, ABC):
         scores: list[float],
     ) -> None:
         """Keep what was learned, and measure it on what it was learned from."""
-        self._course, self.readout_ = course, course.readout()
+        self._training, self.readout_ = course, course.readout()
         first = self._passes
         self._passes += len(curve)
         self.n_epochs_ = len(curve)
@@ -217,7 +217,7 @@ class LearningEstimator(Saved, ABC):
 
     def _measure(self, states: States, seen: NDArray[np.intp], told: Told) -> float:
         """Set the coding level and, with classes, the specificity; return the score, all on `seen`."""
-        units, readout = self._course.units, self.readout_
+        units, readout = self._training.units, self.readout_
         rest = units.apply(np.zeros_like(units.shift)[None])
         n_classes = 0 if isinstance(self._rule, Regression) else len(readout.W)
         active, counts, outputs = 0.0, np.zeros((self.encoder_.width, n_classes)), []

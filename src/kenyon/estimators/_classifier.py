@@ -14,16 +14,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from kenyon.estimators._base import TARGET, LearningEstimator, random_numbers
-from kenyon.estimators._course import Told
 from kenyon.estimators._series import check_as_many, check_unmasked, check_weights, naming
+from kenyon.estimators._training import Told
 from kenyon.learning.rules import Supervised
 from kenyon.readout import draw_choices, softmax
 
 HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
 
 
-class ClassPart(ClassifierMixin, LearningEstimator):
-    """Learns one label per series."""
+class ClassifierPart(ClassifierMixin, LearningEstimator):
+    """LearnerProtocol one label per series."""
 
     @property
     def _rule(self) -> Supervised:
@@ -41,7 +41,7 @@ class ClassPart(ClassifierMixin, LearningEstimator):
         """
         self._check_parameters()
         labels = self._labels(y)
-        series = self._series(X, reset=not (self.warm_start and hasattr(self, "_course")))
+        series = self._series(X, reset=not (self.warm_start and hasattr(self, "_training")))
         check_as_many(series, labels)
         with naming("y"):
             classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
@@ -62,7 +62,7 @@ class ClassPart(ClassifierMixin, LearningEstimator):
             All labels that will ever come; needed at the first call.
         """
         self._check_parameters()
-        first = not hasattr(self, "_course")
+        first = not hasattr(self, "_training")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all labels that will ever come")
         labels = self._labels(y)
@@ -148,7 +148,7 @@ class ClassPart(ClassifierMixin, LearningEstimator):
                 f"y holds the label {label!r} once only; fit needs each label at least twice, so that it can be both "
                 "learned and checked. Leave it out, or use partial_fit, which takes what comes"
             )
-        if self.warm_start and hasattr(self, "_course") and not np.array_equal(classes, self.classes_):
+        if self.warm_start and hasattr(self, "_training") and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"warm_start goes on with classes {self.classes_.tolist()}, but y holds {classes.tolist()}"
             )

@@ -80,7 +80,7 @@ class ClosedForm:
             state.square + float(w @ (Y**2).sum(axis=1)),
         )
         nothing = np.full(len(X), np.nan, np.float32)
-        return new, Info(nothing, nothing, [])
+        return new, Info(nothing, nothing)
 
     def readout(self, state: Sums) -> Readout:
         """Solve for the weights and the intercept."""

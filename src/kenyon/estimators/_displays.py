@@ -21,7 +21,7 @@ def _check_learned(estimator: Any) -> None:
         check_is_fitted(estimator)
     if not hasattr(estimator, "learning_curve_"):
         raise ValueError(
-            f"estimator must be one that learns, such as ReservoirClassifier, not {_checks.shown(estimator)}"
+            f"estimator must be one that learns, such as ReservoirClassifier, not {_checks.short_repr(estimator)}"
         )
 
 
@@ -44,7 +44,7 @@ class _Display:
 
             _, ax = plt.subplots(layout="constrained")
         elif not hasattr(ax, "plot") or not hasattr(ax, "figure"):
-            raise ValueError(f"ax must be axes of matplotlib, or None, not {_checks.shown(ax)}")
+            raise ValueError(f"ax must be axes of matplotlib, or None, not {_checks.short_repr(ax)}")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 

@@ -19,9 +19,9 @@ from kenyon.reservoir import Reservoir
 
 MEMORY = 3.0  # a T: the length of a series in time constants of the neurons
 CONSTANT = 1e-12  # a spread below this share of the mean is rounding
-LEAST = 1e-150  # a spread below this is none, for its square is none
+SMALLEST_SPREAD = 1e-150  # a spread below this is none, for its square is none
 APART = 1000.0  # the ratio of two spreads above which channels are taken to have different units
-FEW = 100  # features, fewer than which are read with both signs
+FEW_FEATURES = 100  # features, fewer than which are read with both signs
 
 
 class Scaling(NamedTuple):
@@ -52,7 +52,7 @@ def moments(parts: Callable[[], Iterator[NDArray[np.float64]]]) -> tuple[NDArray
 
 def inverse(sd: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / sd, and 0 where a column is constant."""
-    varies = sd > np.maximum(CONSTANT * np.abs(mean), LEAST)
+    varies = sd > np.maximum(CONSTANT * np.abs(mean), SMALLEST_SPREAD)
     return np.divide(1.0, sd, out=np.zeros_like(sd), where=varies)
 
 

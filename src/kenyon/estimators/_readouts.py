@@ -8,11 +8,11 @@ import numpy as np
 
 from kenyon import _checks
 from kenyon.estimators._base import LearningEstimator
-from kenyon.estimators._classifier import ClassPart
-from kenyon.estimators._course import pick
-from kenyon.estimators._encoding import FEW, RowEncoder, Scaling, inverse, moments
-from kenyon.estimators._regressor import NumberPart
+from kenyon.estimators._classifier import ClassifierPart
+from kenyon.estimators._encoding import FEW_FEATURES, RowEncoder, Scaling, inverse, moments
+from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_rows
+from kenyon.estimators._training import pick
 from kenyon.learning.learners import Learner
 
 
@@ -28,9 +28,9 @@ class RowPart(LearningEstimator):
         mean, sd = moments(series.steps)
         both = self.both_signs
         if both is None:
-            both = len(mean) < FEW
+            both = len(mean) < FEW_FEATURES
         elif not isinstance(both, (bool, np.bool_)):
-            raise ValueError(f"both_signs must be True, False or None, not {_checks.shown(both)}")
+            raise ValueError(f"both_signs must be True, False or None, not {_checks.short_repr(both)}")
         factor = inverse(sd, mean)
         if not factor.any():
             raise ValueError(
@@ -40,7 +40,7 @@ class RowPart(LearningEstimator):
         return RowEncoder(Scaling(mean, factor), bool(both), isinstance(learner, Learner) and not learner.thresholds)
 
 
-class ThresholdReadout(ClassPart, RowPart):
+class ThresholdReadout(ClassifierPart, RowPart):
     """Classify rows of any feature matrix by a readout that learns thresholds, or by any other of the learners.
 
     Features are standardised first. It reads what ReservoirPy's, aeon's or anyone's states are: a matrix
@@ -90,7 +90,7 @@ class ThresholdReadout(ClassPart, RowPart):
         self.random_state = random_state
 
 
-class ThresholdRegressor(NumberPart, RowPart):
+class ThresholdRegressor(RegressorPart, RowPart):
     """Predict one number or several from rows of any feature matrix; `ThresholdReadout` for real targets.
 
     Parameters

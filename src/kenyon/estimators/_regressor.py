@@ -13,14 +13,14 @@ from sklearn.utils import check_array
 
 from kenyon import _checks
 from kenyon.estimators._base import TARGET, LearningEstimator
-from kenyon.estimators._course import Told
 from kenyon.estimators._encoding import inverse
-from kenyon.estimators._series import LARGEST, Series, check_as_many, check_unmasked, check_weights, naming
+from kenyon.estimators._series import LARGEST_VALUE, Series, check_as_many, check_unmasked, check_weights, naming
+from kenyon.estimators._training import Told
 from kenyon.learning.rules import Regression
 
 
-class NumberPart(RegressorMixin, LearningEstimator):
-    """Learns one real number, or several, per series. Targets are scaled to mean 0 and one size, and back."""
+class RegressorPart(RegressorMixin, LearningEstimator):
+    """LearnerProtocol one real number, or several, per series. Targets are scaled to mean 0 and one size, and back."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -42,7 +42,7 @@ class NumberPart(RegressorMixin, LearningEstimator):
             A number for each, shape (n,), or several, shape (n, n_outputs).
         """
         self._check_parameters()
-        warm = self.warm_start and hasattr(self, "_course")
+        warm = self.warm_start and hasattr(self, "_training")
         series, targets = self._read(X, y, reset=not warm)
         if not warm:
             self._choose_target_scale(targets)
@@ -61,7 +61,7 @@ class NumberPart(RegressorMixin, LearningEstimator):
             As in `fit`.
         """
         self._check_parameters()
-        first = not hasattr(self, "_course")
+        first = not hasattr(self, "_training")
         series, targets = self._read(X, y, reset=first)
         if first:
             self._choose_target_scale(targets)
@@ -98,8 +98,8 @@ class NumberPart(RegressorMixin, LearningEstimator):
             targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if targets.ndim not in (1, 2) or targets.size == 0:
             raise ValueError(f"y must have shape (n,) or (n, n_outputs), not {targets.shape}")
-        if np.abs(targets).max() > LARGEST:
-            raise ValueError(f"y must be within ±{LARGEST:g}, not {np.abs(targets).max():g}")
+        if np.abs(targets).max() > LARGEST_VALUE:
+            raise ValueError(f"y must be within ±{LARGEST_VALUE:g}, not {np.abs(targets).max():g}")
         return np.asarray(targets)
 
     def _choose_target_scale(self, targets: NDArray[np.float64]) -> None:

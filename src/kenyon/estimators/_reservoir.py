@@ -10,10 +10,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks
-from kenyon.estimators._base import CALIBRATION, LearningEstimator, Saved, seed_of, threads
-from kenyon.estimators._classifier import ClassPart
+from kenyon.estimators._base import CALIBRATION_SERIES, LearningEstimator, Saved, seed_of, threads
+from kenyon.estimators._classifier import ClassifierPart
 from kenyon.estimators._encoding import SeriesEncoder, choose_scaling, leak_for
-from kenyon.estimators._regressor import NumberPart
+from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series, chunks
 from kenyon.learning.learners import Percentile
 from kenyon.reservoir import Reservoir
@@ -61,7 +61,7 @@ class SeriesPart(LearningEstimator):
         return make_encoder(self, series, seed)
 
 
-class ReservoirClassifier(ClassPart, SeriesPart):
+class ReservoirClassifier(ClassifierPart, SeriesPart):
     """Classify series by a reservoir and a readout that learns.
 
     Parameters
@@ -159,7 +159,7 @@ class ReservoirClassifier(ClassPart, SeriesPart):
         self.random_state = random_state
 
 
-class ReservoirRegressor(NumberPart, SeriesPart):
+class ReservoirRegressor(RegressorPart, SeriesPart):
     """Predict one number or several from series, by a reservoir and a readout that learns.
 
     Parameters
@@ -288,7 +288,7 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sa
         self.encoder_ = make_encoder(self, series, seed)
         self.theta_ = np.zeros(self.encoder_.width, np.float32)
         if self.features == "x":
-            some = np.sort(np.random.default_rng(seed).permutation(len(series))[:CALIBRATION])
+            some = np.sort(np.random.default_rng(seed).permutation(len(series))[:CALIBRATION_SERIES])
             self.theta_ = Percentile(q).of(self._states(series.take(some)))
         return self
 

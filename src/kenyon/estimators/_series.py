@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from kenyon import _checks
 
-LARGEST = 1e100  # a value whose square, summed over any number of series, is finite
-CHUNK = 512  # series that are worked on at a time
+LARGEST_VALUE = 1e100  # a value whose square, summed over any number of series, is finite
+SERIES_PER_CHUNK = 512  # series that are worked on at a time
 SHAPES = "(n, features), (n, T, features) or a list of (T_k, features)"
 
 
@@ -54,7 +54,7 @@ class Series(NamedTuple):
 
 def chunks(n: int) -> Iterator[slice]:
     """Cut n into slices."""
-    return (slice(first, min(first + CHUNK, n)) for first in range(0, n, CHUNK))
+    return (slice(first, min(first + SERIES_PER_CHUNK, n)) for first in range(0, n, SERIES_PER_CHUNK))
 
 
 @contextmanager
@@ -170,13 +170,13 @@ def _real(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 def _finite(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """Refuse missing and infinite values, and those whose squares would be, and name the first."""
-    if float(values.min()) >= -LARGEST and float(values.max()) <= LARGEST:
+    if float(values.min()) >= -LARGEST_VALUE and float(values.max()) <= LARGEST_VALUE:
         return values
-    place = tuple(int(i) for i in np.argwhere(~(np.abs(values.astype(np.float64)) <= LARGEST))[0])
+    place = tuple(int(i) for i in np.argwhere(~(np.abs(values.astype(np.float64)) <= LARGEST_VALUE))[0])
     where = "".join(
         f", {word} {i}" for word, i in zip(("series", "step", "feature")[-len(place) :], place, strict=True)
     )
-    found = "a missing value (NaN)" if np.isnan(values[place]) else f"a value beyond {LARGEST:g}, {values[place]}"
+    found = "a missing value (NaN)" if np.isnan(values[place]) else f"a value beyond {LARGEST_VALUE:g}, {values[place]}"
     raise ValueError(f"{name} has {found}: {where[2:]}; fill it in or leave the series out")
 
 

@@ -273,7 +273,7 @@ def _place(where: Sequence[Any]) -> str:
 
 
 def _refuse_unknown(settings: Mapping[str, Any]) -> None:
-    """Refuse names that no model knows, with the nearest that one does."""
+    """Refuse names that no model knows, with the suggestion that one does."""
     unknown("", settings, TrialConfig.model_fields)
     unknown("task.", settings.get("task", {}), _fields("task.kind", settings.get("task", {}), TASKS))
     unknown("reservoir.", settings.get("reservoir", {}), ReservoirConfig.model_fields)
@@ -286,7 +286,7 @@ def _fields(place: str, settings: Any, models: Mapping[str, type[Model]]) -> Map
         raise ConfigError(f"{place.removesuffix('.kind')} must be a table of settings, not {settings!r}")
     kind: Any = settings.get("kind")
     if not isinstance(kind, str) or kind not in models:
-        raise ConfigError(f"{place} must be one of {', '.join(models)}, not {kind!r}{nearest(kind, models)}")
+        raise ConfigError(f"{place} must be one of {', '.join(models)}, not {kind!r}{suggestion(kind, models)}")
     return models[kind].model_fields
 
 
@@ -296,11 +296,11 @@ def unknown(place: str, settings: Any, known: Mapping[str, Any]) -> None:
         raise ConfigError(f"{place.rstrip('.')} must be a table of settings, not {settings!r}")
     for name in settings:
         if name not in known:
-            meant = nearest(name, known) or f" (known: {', '.join(known)})"
+            meant = suggestion(name, known) or f" (known: {', '.join(known)})"
             raise ConfigError(f"{place}{name} is not known{meant}")
 
 
-def nearest(name: Any, known: Mapping[str, Any]) -> str:
+def suggestion(name: Any, known: Mapping[str, Any]) -> str:
     """Return a question that names what may have been meant, if anything is near."""
     begun = [one for one in known if name and one.startswith(str(name))]
     found = begun or difflib.get_close_matches(str(name), list(known), 1, 0.5)

@@ -25,7 +25,8 @@ from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.progress import Report
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment
-from kenyon.experiment.trial import execute, git_commit, run_trial, to_bytes
+from kenyon.experiment.trial import execute, run_trial, to_bytes
+from kenyon.provenance import git_commit
 
 ATTEMPTS = 3  # of a trial whose worker died
 BEAT = 1.0  # seconds between two signs of life
@@ -40,7 +41,7 @@ class ClusterError(RuntimeError):
     """A cluster that cannot be reached, or no longer."""
 
 
-class Outcome(NamedTuple):
+class SweepSummary(NamedTuple):
     """What became of a sweep."""
 
     n_trials: int
@@ -65,7 +66,7 @@ def run_experiment(
     workers: int | None = None,
     cluster: str | None = None,
     report: Report | None = None,
-) -> Outcome:
+) -> SweepSummary:
     """Run those trials of an experiment that have no result yet.
 
     Parameters
@@ -89,7 +90,7 @@ def run_experiment(
         _checks.integer("workers", workers, 0)
     store, report = Store(folder), Report() if report is None else _checks.instance("report", report, Report)
     store.create()
-    store.enter(experiment)
+    store.register(experiment)
     finished = set(store.finished())
     store.check(trial.id for trial in experiment.trials if trial.id in finished)
     todo = [trial for trial in experiment.trials if trial.id not in finished]
@@ -97,7 +98,7 @@ def run_experiment(
     with report, _stoppable():
         report.begin(experiment.name, len(experiment.trials) - len(todo), todo)
         failed = _Sweep(store, experiment.name, report, crew).run(todo) if crew else {}
-    return Outcome(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
+    return SweepSummary(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
 
 
 class _Sweep:
@@ -128,7 +129,7 @@ class _Sweep:
                 self._sign()
         finally:
             self.workers.leave(pool)
-            self.store.forget_note(self.name)
+            self.store.end_heartbeat(self.name)
         return self.failed
 
     def _fill(self, pool: Executor) -> None:
@@ -186,7 +187,7 @@ class _Sweep:
     def _sign(self) -> None:
         self.report.beat([trial.id for trial in self.running.values()])
         running = [trial.id for trial in self.running.values()]
-        self.store.note(self.name, running=running, time=time.time(), left=self.report.left)
+        self.store.heartbeat(self.name, running=running, time=time.time(), left=self.report.left)
 
 
 class _Here(Executor):

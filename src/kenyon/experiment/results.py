@@ -17,7 +17,7 @@ from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.store import Store, Stored, StoreError
 
 INNER = ("learner", "episode", "neuron", "stage", "group", "example", "step", "channel")  # dimensions of one result
-ROOM = 100_000  # empty places a table may have
+MAX_EMPTY_CELLS = 100_000  # empty places a table may have
 
 
 def open_results(folder: str | Path, experiment: str | None = None, *, neurons: bool = False) -> xr.Dataset:
@@ -42,7 +42,7 @@ def open_results(folder: str | Path, experiment: str | None = None, *, neurons: 
         known = store.experiments()
         if not isinstance(experiment, str) or experiment not in known:
             raise StoreError(
-                f"{store.folder} has no experiment {_checks.shown(experiment)} "
+                f"{store.folder} has no experiment {_checks.short_repr(experiment)} "
                 f"(there are: {', '.join(known) or 'none'})"
             )
         finished = [trial for trial in known[experiment] if trial in set(finished)]
@@ -71,7 +71,7 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
     axes, along, common = _axes([_flat(config) for config in configs])
     inner = _inner(results)
     outer_shape = tuple(len(values) for values, _ in axes.values())
-    if math.prod(outer_shape) > 4 * len(results) + ROOM // len(inner["learner"]):
+    if math.prod(outer_shape) > 4 * len(results) + MAX_EMPTY_CELLS // len(inner["learner"]):
         raise StoreError(
             f"these {len(results)} results are of experiments too different for one table, which would have "
             f"{math.prod(outer_shape)} places ({', '.join(axes)}); name one: open_results(folder, experiment)"

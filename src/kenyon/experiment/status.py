@@ -10,7 +10,7 @@ from typing import Any
 from kenyon.experiment.progress import duration
 from kenyon.experiment.store import Store
 
-SILENCE = 30.0  # seconds without a sign of life after which a sweep counts as stopped
+STOPPED_AFTER = 30.0  # seconds without a sign of life after which a sweep counts as stopped
 
 
 def read_status(folder: str | Path) -> dict[str, Any]:
@@ -18,13 +18,14 @@ def read_status(folder: str | Path) -> dict[str, Any]:
     store = Store(folder)
     finished, failures = set(store.finished()), store.failures()
     experiments = {
-        name: _of_one(store.notes(name), trials, finished, failures) for name, trials in store.experiments().items()
+        name: _of_one(store.last_heartbeat(name), trials, finished, failures)
+        for name, trials in store.experiments().items()
     }
     return {"folder": str(folder), "results": len(finished), "experiments": experiments}
 
 
 def _of_one(note: dict[str, Any], trials: list[str], finished: set[str], failures: dict[str, str]) -> dict[str, Any]:
-    alive = bool(note) and abs(time.time() - note["time"]) < SILENCE  # the clock may have been set
+    alive = bool(note) and abs(time.time() - note["time"]) < STOPPED_AFTER  # the clock may have been set
     running = [trial for trial in trials if trial in note["running"] and trial not in finished] if alive else []
     failed = {trial: failures[trial] for trial in trials if trial in failures and trial not in finished}
     done = [trial for trial in trials if trial in finished]

@@ -80,7 +80,7 @@ class Store:
         files = sorted(self.folder.glob("*.failed.json"))
         return {path.name.partition(".")[0]: _json(path, error=str)["error"] for path in files}
 
-    def enter(self, experiment: Experiment) -> None:
+    def register(self, experiment: Experiment) -> None:
         """List an experiment's trials."""
         trials = {trial.id: json.loads(trial.canonical()) for trial in experiment.trials}
         contents = {"kenyon_format": FORMAT, "name": experiment.name, "trials": trials}
@@ -91,15 +91,15 @@ class Store:
         files = sorted(self.folder.glob("*.experiment.json"))
         return {path.name.removesuffix(".experiment.json"): list(_json(path, trials=dict)["trials"]) for path in files}
 
-    def note(self, experiment: str, **signs: Any) -> None:
+    def heartbeat(self, experiment: str, **signs: Any) -> None:
         """Say what a running sweep is doing."""
         self._write(f"{experiment}.running.json", json.dumps(signs).encode())
 
-    def notes(self, experiment: str) -> dict[str, Any]:
+    def last_heartbeat(self, experiment: str) -> dict[str, Any]:
         """Return what a sweep last said it was doing; nothing if none ever ran, or it ended."""
         return self.get(f"{experiment}.running.json", running=list, time=float)
 
-    def forget_note(self, experiment: str) -> None:
+    def end_heartbeat(self, experiment: str) -> None:
         """Say that a sweep has ended."""
         (self.folder / f"{experiment}.running.json").unlink(missing_ok=True)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kenyon import _checks
-from kenyon.experiment.config import LEARNERS, ConfigError, TrialConfig, nearest, trial_config, unknown
+from kenyon.experiment.config import LEARNERS, ConfigError, TrialConfig, suggestion, trial_config, unknown
 from kenyon.experiment.presets import PRESETS
 
 LIMIT = 100_000  # learners in all trials of an experiment: what asks for more is a mistake
@@ -144,7 +144,7 @@ def _with_preset(settings: Settings) -> Settings:
     """Put the preset's settings under the given ones."""
     name = settings.get("preset", "static")
     if not isinstance(name, str) or name not in PRESETS:
-        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}{nearest(name, PRESETS)}")
+        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}{suggestion(name, PRESETS)}")
     preset = PRESETS[name]
     given = {key: value for key, value in settings.items() if key not in FILE_KEYS or key == "seeds"}
     merged = merge(copy.deepcopy(preset.settings), given)
@@ -159,7 +159,7 @@ def _learner(name: str, given: Settings, by_kind: Mapping[str, Settings]) -> Set
     kind = given.get("kind", name)
     if not isinstance(kind, str) or kind not in LEARNERS:
         raise ConfigError(
-            f"learners.{name} needs a kind, one of {', '.join(LEARNERS)}, not {kind!r}{nearest(kind, LEARNERS)}"
+            f"learners.{name} needs a kind, one of {', '.join(LEARNERS)}, not {kind!r}{suggestion(kind, LEARNERS)}"
         )
     return {**by_kind.get(kind, {}), "kind": kind, **given}
 

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import io
 import json
-import platform
-import subprocess
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from kenyon import __version__, _checks, _seeding
+from kenyon import _checks, _seeding
 from kenyon.experiment.config import FORMAT, TrialConfig
 from kenyon.learning.in_turn import train_in_turn
-from kenyon.learning.learners import GradientWeights
+from kenyon.learning.learners import HALVINGS, GradientWeights
 from kenyon.learning.training import train
+from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
-HALVINGS = 20
 SEAL = b"\nkenyon sha256 "  # stands before the digest that ends a file; no JSON or HDF5 of ours holds it
 Train = Callable[[Mapping[str, Any]], xr.Dataset]
 
@@ -80,7 +74,7 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         "variables": json.dumps(
             {str(name): [list(one.dims), digest(one.values)] for name, one in result.variables.items()}
         ),
-        "provenance": json.dumps(provenance(began, time.perf_counter() - start, commit)),
+        "provenance": json.dumps({**environment(), "commit": commit, **_timing(began, time.perf_counter() - start)}),
     }
     return result
 
@@ -144,7 +138,7 @@ def _train(learners: Mapping[str, Any], learn: Train) -> xr.Dataset:
     learners, result = dict(learners), learn(learners)
     for _ in range(HALVINGS):
         again = {
-            name: replace(one, eta_w=one.eta_w / 2)
+            name: one.slowed(0.5)
             for name, one in learners.items()
             if isinstance(one, GradientWeights) and one.eta_w > 0 and result.diverged_at.sel(learner=name) >= 0
         }
@@ -184,36 +178,5 @@ def _examples(reservoir: Reservoir, task: Task, n: int, seed: int) -> dict[str, 
     }
 
 
-def provenance(began: datetime, seconds: float, commit: str) -> dict[str, Any]:
-    """Return versions, processor, git commit, start and wall time."""
-    packages = ("numpy", "scipy", "numba", "xarray")
-    return {
-        "kenyon": __version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
-        "system": platform.platform(),
-        "cpu": cpu(),
-        "commit": commit,
-        "began": began.isoformat(timespec="seconds"),
-        "seconds": round(seconds, 3),
-    }
-
-
-def cpu() -> str:
-    """Return the name of the processor, as far as the system tells."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def git_commit() -> str:
-    """Return the commit of the folder one is in, with a + if files have changed since; nothing outside of git."""
-    with suppress(OSError, subprocess.SubprocessError):
-        return _git("rev-parse", "HEAD").strip() + ("+" if _git("status", "--porcelain", "-uno") else "")
-    return ""
-
-
-def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], capture_output=True, text=True, timeout=10, check=True).stdout
+def _timing(began: datetime, seconds: float) -> dict[str, Any]:
+    return {"began": began.isoformat(timespec="seconds"), "seconds": round(seconds, 3)}

@@ -18,12 +18,12 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from kenyon import _checks
-from kenyon.learning.gradient import choose
+from kenyon.kernels.learning import choose
 from kenyon.learning.learners import Percentile
 from kenyon.learning.protocol import Info, Source
 from kenyon.readout import Readout
 
-LEAST = 1e-100  # lambda of recursive least squares, where all states are next to nothing
+SMALLEST_PENALTY = 1e-100  # lambda of recursive least squares, where all states are next to nothing
 
 
 class RidgeState(NamedTuple):
@@ -54,13 +54,13 @@ class Ridge:
     start: float | Percentile | None = None
 
     def __post_init__(self) -> None:
-        _checks.settle(
+        _checks.set_fields(
             self,
             penalty=_checks.real("penalty", self.penalty, 0.0, _checks.LARGE),
             target=_checks.real("target", self.target, _checks.SMALL, _checks.BIG),
         )
         if self.start is not None and not isinstance(self.start, Percentile):
-            _checks.settle(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
+            _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RidgeState:
         """Return the thresholds and empty sums."""
@@ -81,7 +81,7 @@ class Ridge:
         wanted = self.target * (labels[:, None] == np.arange(len(state.cross)))
         nothing = np.full(len(V), np.nan, np.float32)
         gram, cross = state.gram + x.T @ x, state.cross + wanted.T @ x
-        return RidgeState(state.theta, gram, cross, state.n_episodes + len(V)), Info(nothing, nothing, [])
+        return RidgeState(state.theta, gram, cross, state.n_episodes + len(V)), Info(nothing, nothing)
 
     def readout(self, state: RidgeState) -> Readout:
         """Solve for the weights."""
@@ -127,7 +127,7 @@ class RecursiveLeastSquares:
     target: float = 10.0
 
     def __post_init__(self) -> None:
-        _checks.settle(
+        _checks.set_fields(
             self,
             penalty=_checks.real("penalty", self.penalty, 0.0, _checks.LARGE, open_low=True),
             target=_checks.real("target", self.target, _checks.SMALL, _checks.BIG),
@@ -137,7 +137,7 @@ class RecursiveLeastSquares:
         """Return W = 0 and P = 1 / lambda."""
         V, n_classes = _checks.calibration(V), _checks.integer("n_classes", n_classes, 2)
         n, source = V.shape[1], _checks.instance("source", source, Source)
-        lam = max(self.penalty * float((V.astype(np.float64) ** 2).sum(axis=1).mean()), LEAST)
+        lam = max(self.penalty * float((V.astype(np.float64) ** 2).sum(axis=1).mean()), SMALLEST_PENALTY)
         return RLSState(np.zeros((n_classes, n)), np.asfortranarray(np.eye(n) / lam), 0, source)
 
     def update(self, state: RLSState, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[RLSState, Info]:
@@ -156,7 +156,7 @@ class RecursiveLeastSquares:
             gain = Pv / (1.0 + v @ Pv)
             W += np.outer(e, gain)
             P = blas.dsyr(-1.0 / (1.0 + v @ Pv), Pv, a=P, lower=1, overwrite_a=1)
-        return state._replace(W=W, P=P, episode=state.episode + len(V)), Info(cost, correct, [])
+        return state._replace(W=W, P=P, episode=state.episode + len(V)), Info(cost, correct)
 
     def readout(self, state: RLSState) -> Readout:
         """Return the running solution."""

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
-from kenyon.learning.learners import CALIBRATION
+from kenyon.learning.learners import CALIBRATION_EPISODES
 from kenyon.learning.prelearning import episodes_needed, prelearn_all, prelearned
-from kenyon.learning.protocol import Learns, Source
-from kenyon.learning.runs import CHUNK, Run, Test, check_learners, for_all, show_progress, take
+from kenyon.learning.protocol import LearnerProtocol, Source
+from kenyon.learning.runs import EPISODES_PER_CHUNK, Run, Test, check_learners, for_all, show_progress, take
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def train_in_turn(
-    learners: Mapping[str, Learns],
+    learners: Mapping[str, LearnerProtocol],
     reservoir: Reservoir,
     tasks: Sequence[Task],
     n_episodes: int = 6000,
@@ -74,10 +74,14 @@ def train_in_turn(
         runs = [Run(name, one, found.get(name), seed, diverged, edges) for name, one in learners.items()]
         for stage, task in enumerate(tasks):
             stream = reservoir.stream(
-                task, n_episodes, _seeding.derive(seed, "turn", str(stage)), batch_size=CHUNK, threads=threads
+                task,
+                n_episodes,
+                _seeding.derive(seed, "turn", str(stage)),
+                batch_size=EPISODES_PER_CHUNK,
+                threads=threads,
             )
             if stage == 0:
-                head = take(stream, min(CALIBRATION, n_episodes))
+                head = take(stream, min(CALIBRATION_EPISODES, n_episodes))
                 V = np.concatenate([batch.states for batch in head])
                 for_all(pool, lambda run, V=V: run.begin(V, tasks[0].n_classes), runs)
             for batch in [*head, *stream] if stage == 0 else stream:
@@ -101,7 +105,7 @@ def _accuracies(
     for group, task in enumerate(tasks):
         tests = [Test(run.readout(), task.n_classes, Source(seed, run.name)) for run in runs]
         fresh = _seeding.derive(seed, "test", str(group))
-        for batch in reservoir.stream(task, n_test, fresh, batch_size=CHUNK, threads=threads):
+        for batch in reservoir.stream(task, n_test, fresh, batch_size=EPISODES_PER_CHUNK, threads=threads):
             for test in tests:
                 test.take(batch)
         result[group] = [test.measures()["accuracy"] for test in tests]

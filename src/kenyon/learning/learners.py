@@ -12,24 +12,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks
-from kenyon._simd import LANES
+from kenyon.kernels.lanes import LANES
+from kenyon.kernels.learning import EpisodeLog, Networks, Step, episode_log, learn, networks
 from kenyon.learning import metropolis
-from kenyon.learning.gradient import Networks, Outcome, Step, learn, networks, outcome
 from kenyon.learning.protocol import Diverged, Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.readout import Readout, standardise
 
 ROWS = 2  # of outputs, at the least, that the kernel works on; those in excess stay at zero
 NOTHING = np.zeros((0, 0), np.float32)  # in the place of targets, where classes are told
-SILENCE = 1000  # episodes without a single active neuron after which none is expected to be active again
-CALIBRATION = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
+HALVINGS = 20  # of a learner that diverges, before whoever halves its steps gives up
+SILENT_EPISODES = 1000  # episodes without a single active neuron after which none is expected to be active again
+CALIBRATION_EPISODES = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Percentile:
     q: float
 
     def __post_init__(self) -> None:
-        _checks.settle(self, q=_checks.real("q", self.q, 0.0, 100.0))
+        _checks.set_fields(self, q=_checks.real("q", self.q, 0.0, 100.0))
 
     def of(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return this percentile of each neuron's states; in single precision it would differ with NumPy's version."""
@@ -124,14 +125,16 @@ class Learner:
 
     def __post_init__(self) -> None:
         for name in ("eta_w", "eta_theta", "sigma", "beta", "k"):
-            _checks.settle(self, **{name: _checks.real(name, getattr(self, name), 0.0, _checks.LARGE)})
+            _checks.set_fields(self, **{name: _checks.real(name, getattr(self, name), 0.0, _checks.LARGE)})
         for name in ("batch", "period"):
-            _checks.settle(self, **{name: _checks.integer(name, getattr(self, name), 1, 2**31 - 1)})
+            _checks.set_fields(self, **{name: _checks.integer(name, getattr(self, name), 1, 2**31 - 1)})
         for name in ("thresholds", "local"):
-            _checks.settle(self, **{name: _checks.flag(name, getattr(self, name))})
-        _checks.settle(self, mu=_checks.real("mu", self.mu, 0.0, 2.0, open_low=True))
+            _checks.set_fields(self, **{name: _checks.flag(name, getattr(self, name))})
+        _checks.set_fields(self, mu=_checks.real("mu", self.mu, 0.0, 2.0, open_low=True))
         if not isinstance(self.rule, (Supervised, Regression, QLearning)):
-            raise ValueError(f"rule must be Supervised(), Regression() or QLearning(), not {_checks.shown(self.rule)}")
+            raise ValueError(
+                f"rule must be Supervised(), Regression() or QLearning(), not {_checks.short_repr(self.rule)}"
+            )
         _checks.one_of("step", self.step, ("fixed", "normalised"))
         if self.search is not None:
             _checks.one_of("search", self.search, ("global", "per_neuron"))
@@ -140,7 +143,7 @@ class Learner:
         if isinstance(self.start, str):
             _checks.one_of("start", self.start, ("prelearned",))
         elif not isinstance(self.start, Percentile):
-            _checks.settle(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
+            _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
         if not self.thresholds and (self.local or self.search or self.start != 0.0):
             raise ValueError("thresholds=False leaves nothing to local, search or start: leave them at their defaults")
         if self.thresholds and self.scaling:
@@ -176,7 +179,7 @@ class Learner:
         state = state._replace(nets=state.nets.copy())
         uniforms = np.ascontiguousarray(state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing])
         temperatures = self.rule.temperatures(state.episode, len(V))
-        out = outcome(len(state.nets.W), len(V))
+        out = episode_log(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
         stride = self.batch * self.period if self.search else max(1, len(V))
         chances = self._chances(state, len(V), stride)
@@ -194,6 +197,11 @@ class Learner:
         state = self._check_silence(state, out.norm2[0])
         correct = out.correct[0].astype(np.float32) if self._n_choosing else np.full(len(V), np.nan, np.float32)
         return state, Info(out.cost[0], correct, proposals)
+
+    def slowed(self, factor: float) -> Self:
+        """Return this learner with all of its step sizes multiplied by `factor`."""
+        rates = {name: getattr(self, name) * factor for name in ("eta_w", "eta_theta", "mu")}
+        return replace(self, **rates)
 
     def readout(self, state: State) -> Readout:
         """Return what was learned so far: the current network, not the proposed one."""
@@ -285,7 +293,7 @@ class Learner:
             state = state._replace(theta_g=state.proposed)
         return self._propose(state, number, normal), record
 
-    def _check(self, state: State, V: NDArray[np.float32], part: Outcome) -> None:
+    def _check(self, state: State, V: NDArray[np.float32], part: EpisodeLog) -> None:
         """Refuse states that are not finite, and raise `Diverged` if no network is left whose costs are."""
         if np.isnan(part.norm2[0]).any():
             _checks.single("states", V)
@@ -306,7 +314,7 @@ class Learner:
             return state._replace(silent=0)
         ends = np.concatenate([[-1 - state.silent], np.flatnonzero(norm2), [len(norm2)]])
         runs = np.diff(ends) - 1
-        limit = max(SILENCE, 10 * self.batch * self.period) if self.search else SILENCE
+        limit = max(SILENT_EPISODES, 10 * self.batch * self.period) if self.search else SILENT_EPISODES
         if runs.max() >= limit:
             message = f"no neuron was active in {limit} episodes on end, for thresholds lie above all states; "
             remedy = "use smaller eta_w and eta_theta, or start lower"

@@ -9,7 +9,7 @@ networks is the current one, the second the proposed one.
 import numpy as np
 from numpy.typing import NDArray
 
-from kenyon.learning.gradient import Networks
+from kenyon.kernels.learning import Networks
 
 
 def accept(cost: float, proposed_cost: float, beta: float, uniform: float) -> bool:

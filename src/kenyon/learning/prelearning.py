@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
+from kenyon.kernels.learning import Networks, episode_log, learn, networks
 from kenyon.learning import metropolis
-from kenyon.learning.gradient import Networks, learn, networks, outcome
 from kenyon.learning.learners import NOTHING, Learner
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
@@ -132,8 +132,8 @@ class _Walks:
         while first < n:
             last = min(n, first + stride - self.episode % stride)
             told = batch.states[first:last], batch.labels[first:last], NOTHING, *self._choices(last - first)
-            room, filled = outcome(len(self.nets.W), last - first), self.episode % self.learner.batch
-            learn(self.learner._step(self.state), self.nets, *told, filled, room, 0)
+            room, n_in_batch = episode_log(len(self.nets.W), last - first), self.episode % self.learner.batch
+            learn(self.learner._step(self.state), self.nets, *told, n_in_batch, room, 0)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()

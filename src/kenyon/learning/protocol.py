@@ -1,12 +1,13 @@
 """What every learner is to `train`: a configuration that begins a state, and updates it from states and labels."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
-from kenyon._noise import random_words
+from kenyon.kernels.noise import random_words
 from kenyon.readout import Readout
 
 
@@ -53,10 +54,10 @@ class Info(NamedTuple):
 
     cost: NDArray[np.float32]  # (n_episodes,): E before the episode's own update
     correct: NDArray[np.float32]  # (n_episodes,): 1 where the choice was right; NaN for learners that do not choose
-    proposals: list[Proposal]
+    proposals: Sequence[Proposal] = ()  # Metropolis decisions, if there were any
 
 
-class Learns(Protocol):
+class LearnerProtocol(Protocol):
     """A learner."""
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> Any:

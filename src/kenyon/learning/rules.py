@@ -33,7 +33,7 @@ class Schedule:
     geometric: bool = False
 
     def __post_init__(self) -> None:
-        _checks.settle(
+        _checks.set_fields(
             self,
             start=_checks.real("start", self.start, _checks.SMALL, _checks.BIG),
             stop=_checks.real("stop", self.stop, _checks.SMALL, _checks.BIG),
@@ -45,7 +45,7 @@ class Schedule:
         """Return the temperature at these episodes."""
         episode = _checks.array("episode", episode, "numbers of episodes")
         if episode.dtype.kind not in "iu" or (episode < 0).any():
-            raise ValueError(f"episode must be integers of at least 0, not {_checks.shown(episode)}")
+            raise ValueError(f"episode must be integers of at least 0, not {_checks.short_repr(episode)}")
         share = np.minimum(episode.astype(np.float64) / self.episodes, 1.0)
         if self.geometric:
             return np.asarray(self.start * (self.stop / self.start) ** share)
@@ -65,7 +65,7 @@ class Supervised:
     target: float = 10.0
 
     def __post_init__(self) -> None:
-        _checks.settle(self, target=_checks.real("target", self.target, _checks.SMALL, _checks.BIG))
+        _checks.set_fields(self, target=_checks.real("target", self.target, _checks.SMALL, _checks.BIG))
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
         """Return the temperature of each choice: 1."""
@@ -86,7 +86,7 @@ class Regression:
     size: float = 10.0
 
     def __post_init__(self) -> None:
-        _checks.settle(self, size=_checks.real("size", self.size, _checks.SMALL, _checks.BIG))
+        _checks.set_fields(self, size=_checks.real("size", self.size, _checks.SMALL, _checks.BIG))
 
     @property
     def target(self) -> float:
@@ -115,10 +115,10 @@ class QLearning:
     temperature: float | Schedule = 1.0
 
     def __post_init__(self) -> None:
-        _checks.settle(self, reward=_checks.real("reward", self.reward, _checks.SMALL, _checks.BIG))
+        _checks.set_fields(self, reward=_checks.real("reward", self.reward, _checks.SMALL, _checks.BIG))
         if not isinstance(self.temperature, Schedule):
             temperature = _checks.real("temperature", self.temperature, _checks.SMALL, _checks.BIG)
-            _checks.settle(self, temperature=temperature)
+            _checks.set_fields(self, temperature=temperature)
 
     @property
     def target(self) -> float:

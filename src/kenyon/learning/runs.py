@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, metrics
 from kenyon.learning.prelearning import Prelearned, start_from
-from kenyon.learning.protocol import Diverged, Info, Learns, Source
+from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source
 from kenyon.learning.rules import Regression
 from kenyon.readout import Readout
 from kenyon.reservoir import Batch
 
-CHUNK = 1000  # episodes between two looks at the learners
+EPISODES_PER_CHUNK = 1000  # episodes between two looks at the learners
 SCALARS = ("accuracy", "expected_accuracy", "argmax_accuracy", "coding_level", "norm2", "theta_mean", "theta_sd")
 PER_NEURON = ("theta", "activity", "specificity", "specificity_summed")
 OF_THE_START = (*SCALARS[3:], *PER_NEURON)
@@ -30,7 +30,7 @@ class Run:
     def __init__(
         self,
         name: str,
-        learner: Learns,
+        learner: LearnerProtocol,
         found: Prelearned | Diverged | None,
         seed: int,
         diverged: str,
@@ -56,7 +56,7 @@ class Run:
 
     def learn(self, batch: Batch) -> None:
         """Learn from a batch and count the right choices; a learner that has diverged does nothing any more."""
-        info = Info(np.empty(0, np.float32), np.full(len(batch.items), np.nan, np.float32), [])
+        info = Info(np.empty(0, np.float32), np.full(len(batch.items), np.nan, np.float32))
         if self.failure is None:
             try:
                 self.state, info = self.learner.update(self.state, batch.states, batch.labels)
@@ -120,18 +120,20 @@ class Test:
         }
 
 
-def check_learners(learners: Any) -> Mapping[str, Learns]:
+def check_learners(learners: Any) -> Mapping[str, LearnerProtocol]:
     """Return names and learners, if they are such."""
     if not isinstance(learners, Mapping) or not learners or not all(isinstance(name, str) for name in learners):
         raise ValueError(
             "learners must hold at least one learner under its name, such as {'composed': kn.Composed()}, "
-            f"not {_checks.shown(learners)}"
+            f"not {_checks.short_repr(learners)}"
         )
     for name, one in learners.items():
         if isinstance(one, type) or not all(
             callable(getattr(one, part, None)) for part in ("begin", "update", "readout")
         ):
-            raise ValueError(f"learners[{name!r}] must be a learner, such as kn.Composed(), not {_checks.shown(one)}")
+            raise ValueError(
+                f"learners[{name!r}] must be a learner, such as kn.Composed(), not {_checks.short_repr(one)}"
+            )
         if isinstance(getattr(one, "rule", None), Regression):
             raise ValueError(
                 f"learners[{name!r}] must be told classes, by Supervised() or QLearning(), not Regression()"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
@@ -14,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
-from kenyon.learning.learners import CALIBRATION
+from kenyon.learning.learners import CALIBRATION_EPISODES
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
-from kenyon.learning.protocol import Diverged, Learns, Source
+from kenyon.learning.protocol import Diverged, LearnerProtocol, Source
 from kenyon.learning.runs import (
-    CHUNK,
+    EPISODES_PER_CHUNK,
     OF_THE_START,
     PER_NEURON,
     SCALARS,
@@ -29,6 +28,7 @@ from kenyon.learning.runs import (
     show_progress,
     take,
 )
+from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    learners: Mapping[str, Learns],
+    learners: Mapping[str, LearnerProtocol],
     reservoir: Reservoir,
     task: Task,
     n_episodes: int = 60_000,
@@ -96,8 +96,8 @@ def train(
     with show_progress(n_episodes + episodes_needed(waiting), progress) as advance:
         found = prelearn_all(waiting, reservoir, task, seed=seed, threads=threads, advance=advance)
         runs = [Run(name, one, found.get(name), seed, diverged, edges) for name, one in learners.items()]
-        stream = reservoir.stream(task, n_episodes, seed, batch_size=CHUNK, threads=threads)
-        head = take(stream, min(CALIBRATION, n_episodes))
+        stream = reservoir.stream(task, n_episodes, seed, batch_size=EPISODES_PER_CHUNK, threads=threads)
+        head = take(stream, min(CALIBRATION_EPISODES, n_episodes))
         V = np.concatenate([batch.states for batch in head])
         with ThreadPoolExecutor(threads) as pool:
             for_all(pool, lambda run: run.begin(V, task.n_classes), runs)
@@ -106,7 +106,9 @@ def train(
                 advance(len(batch.items))
             tests = [Test(run.readout(), task.n_classes, Source(seed, run.name)) for run in runs]
             starts = [Test(run.start, task.n_classes, Source(seed, run.name)) for run in runs]
-            fresh = reservoir.stream(task, n_test, _seeding.derive(seed, "test"), batch_size=CHUNK, threads=threads)
+            fresh = reservoir.stream(
+                task, n_test, _seeding.derive(seed, "test"), batch_size=EPISODES_PER_CHUNK, threads=threads
+            )
             for batch in fresh:
                 for_all(pool, lambda test, batch=batch: test.take(batch), [*tests, *starts])
     return _dataset(runs, tests, starts, edges, _attributes(learners, found, reservoir, task, n_episodes, seed, n_test))
@@ -151,8 +153,6 @@ def _attributes(
     seed: int,
     n_test: int,
 ) -> dict[str, str]:
-    from kenyon import __version__
-
     config = {
         "learners": {name: _settings(one) for name, one in learners.items()},
         "reservoir": _settings(reservoir),
@@ -166,11 +166,10 @@ def _attributes(
         for name, one in found.items()
         if isinstance(one, Prelearned)
     }
-    provenance = {"kenyon": __version__, "numpy": np.__version__, "python": platform.python_version()}
     return {
         "config": json.dumps(config),
         "prelearning": json.dumps(record),
-        "provenance": json.dumps({**provenance, "machine": platform.machine()}),
+        "provenance": json.dumps(environment()),
     }
 
 

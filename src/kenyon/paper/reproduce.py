@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kenyon import _checks
-from kenyon.experiment.config import nearest
+from kenyon.experiment.config import suggestion
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.progress import Report
 from kenyon.experiment.store import Store, StoreError
@@ -67,7 +67,7 @@ def reproduce(
     """
     for figure in _checks.texts("figures", figures):
         if figure not in FIGURES:
-            raise ValueError(f"figures: there is no figure {figure!r}{nearest(figure, dict.fromkeys(FIGURES))}; "
+            raise ValueError(f"figures: there is no figure {figure!r}{suggestion(figure, dict.fromkeys(FIGURES))}; "
                              f"there are {', '.join(FIGURES)}")  # fmt: skip
     folder, plan = _checks.path("folder", folder), Plan.of(seeds, _checks.flag("quick", quick))
     report = Report() if report is None else _checks.instance("report", report, Report)
@@ -118,7 +118,7 @@ def _enter(results: Results, figures: Sequence[str]) -> None:
     """List the trials of each figure, so that they can be opened by its name."""
     store = Store(results.folder)
     for figure in figures:
-        store.enter(results.plan.experiment(figure))
+        store.register(results.plan.experiment(figure))
 
 
 def _write(folder: Path, results: Results, verdicts: list[Verdict], seconds: float) -> None:

@@ -12,8 +12,8 @@ from string import Template
 
 from kenyon import __version__
 from kenyon.paper.plan import FIGURES, Plan, Results
-from kenyon.paper.report import ledger, ours, panel, panel_view, provenance, words
-from kenyon.paper.report.found import found
+from kenyon.paper.report import claims_table, ours, panel, panel_view, provenance, words
+from kenyon.paper.report.findings import found
 from kenyon.paper.report.markup import Ranking, attribute, details, paragraphs, plain, table_html, text
 from kenyon.paper.verdicts import Verdict
 
@@ -69,7 +69,7 @@ def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds
         quick=f'<p class="quick" role="note">{QUICK} Nothing on this page is a result.</p>' if quick else "",
         style=_part("style.css"),
         script=_part("page.js"),
-        headline=ledger.headline(verdicts, provenance.time_words(origins, seconds)),
+        headline=claims_table.headline(verdicts, provenance.time_words(origins, seconds)),
         figure_links="".join(
             f'<li><a href="#figure-{figure}">{figure} {text(words.FIGURES[figure].title)}</a></li>'
             for figure in FIGURES
@@ -107,7 +107,7 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
         "interval of each of its effects lies on the claimed side, contradicted if one lies wholly on the other side, "
         "and inconclusive otherwise. Nothing was tuned for a claim, and none is left out."
     )
-    return paragraphs([introduction]) + ledger.claims_table(verdicts)
+    return paragraphs([introduction]) + claims_table.claims_table(verdicts)
 
 
 def _figure(figure: str, results: Results, verdicts: Sequence[Verdict], folder: Path) -> str:
@@ -123,7 +123,7 @@ def _figure(figure: str, results: Results, verdicts: Sequence[Verdict], folder: 
         f'<img src="{picture(folder, figure)}" alt="{attribute(alternative(figure, about, what.sentences))}"></div>'
         f"<figcaption>{text(about.shows)}</figcaption></figure>"
         f'<div class="words"><h4>{says}</h4>{paragraphs(about.says)}<h4>We found</h4>{paragraphs(what.sentences)}'
-        f"</div>{ledger.related(verdicts, figure)}</div>"
+        f"</div>{claims_table.related(verdicts, figure)}</div>"
         f"{details(f'Numbers of figure {figure} ({small} rows)', tables) if tables else ''}</article>"
     )
 

@@ -9,7 +9,8 @@ is no state to carry, so chunks, threads, order and processes cannot matter.
 import numpy as np
 from numba import njit, uintp
 
-from kenyon._simd import Rows32, bits_of, choose, fma, from_bits, load, sqrt, store, to_float
+from kenyon.kernels.cache import kernel
+from kenyon.kernels.lanes import Rows32, bits_of, choose, fma, from_bits, load, sqrt, store, to_float
 
 
 @njit
@@ -91,7 +92,7 @@ def normal_pair(k0, k1, c0, c1):
     return choose(swap, across, along), choose(swap, along, across)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def random_words(key, first, out):
     """Fill out[i] with threefry(key, first + i), two words each, the number's low word coming first."""
     rows = Rows32(np.empty((2, 32), np.uint32))

@@ -4,7 +4,7 @@
 
 Lanes are episodes. The state of a block has a row per neuron and, below, a row per input channel, so that [rho W |
 W_in] is one sparse matrix: each of its nonzeros is one broadcast and one multiply-add of all lanes, and one pass over
-it serves a whole block. One episode alone has no use for lanes of episodes: see `_alone`.
+it serves a whole block. One episode alone has no use for lanes of episodes: see `one_episode`.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,9 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kenyon._inputs import load_keys, write_input
-from kenyon._simd import fma, item, lanes_like, load, relu, store, zero_up_to
+from kenyon.kernels.cache import kernel
+from kenyon.kernels.inputs import load_keys, write_input
+from kenyon.kernels.lanes import fma, item, lanes_like, load, relu, store, zero_up_to
 
 # States up to this count as 0: those of neurons at rest would end as denormal numbers, which slow processors down.
 SMALLEST = np.float32(1e-30)
@@ -79,7 +80,7 @@ def _overflow(state, n_neurons):
     return not np.isfinite(state.values[0].sum())
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def simulate(network, episodes, work, out):
     """Run episodes and write their last states to `out`, shape (n_episodes, n_last, n_neurons); False on overflow."""
     n_episodes, n_last, n_neurons = out.shape

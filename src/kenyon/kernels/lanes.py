@@ -33,6 +33,7 @@ class LanesType(types.Type):  # type: ignore[misc]
 
     @property
     def llvm(self) -> ir.VectorType:
+        """The type in LLVM."""
         return ir.VectorType(ir.FloatType() if self.scalar == types.float32 else ir.IntType(32), self.width)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numba import njit, uintp
 from numpy.typing import NDArray
 
-from kenyon._noise import normal_pair
-from kenyon._simd import WIDTHS, Rows, aligned, fma, load, store
+from kenyon.kernels.cache import kernel
+from kenyon.kernels.lanes import WIDTHS, Rows, aligned, fma, load, store
+from kenyon.kernels.noise import normal_pair
 
 
 class Work(NamedTuple):
@@ -89,7 +90,7 @@ def write_input(episodes, clean, k0, k1, first, step, state, row):
             store(state, row + uintp(channel), load(clean, uintp(channel)))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def trace(episodes, work, out):
     """Write what the episodes' input channels receive to `out`, shape (n_episodes, n_steps, n_channels)."""
     n_episodes, n_steps, n_channels = out.shape

@@ -25,7 +25,8 @@ import numpy as np
 from numba import njit, uintp
 from numpy.typing import NDArray
 
-from kenyon._simd import LANES, fma, lanes_of, load_at, relu, store_at, sum_lanes, where_positive
+from kenyon.kernels.cache import kernel
+from kenyon.kernels.lanes import LANES, fma, lanes_of, load_at, relu, store_at, sum_lanes, where_positive
 
 BLOCK = 32  # episodes that a network sees before the next one does, so that it stays in the nearest cache
 
@@ -61,16 +62,16 @@ class Step(NamedTuple):
     alpha: float  # of the running average
 
 
-class Outcome(NamedTuple):
+class EpisodeLog(NamedTuple):
     """What happened in each episode, before its own update. Filled in place; shape (n_networks, n_episodes)."""
 
     cost: NDArray[np.float32]
     correct: NDArray[np.bool_]  # of networks that choose
     norm2: NDArray[np.float32]  # |x|^2; NaN where a state was not finite
 
-    def part(self, first: int, last: int) -> "Outcome":
+    def part(self, first: int, last: int) -> "EpisodeLog":
         """Return a view of some of the episodes."""
-        return Outcome(self.cost[:, first:last], self.correct[:, first:last], self.norm2[:, first:last])
+        return EpisodeLog(self.cost[:, first:last], self.correct[:, first:last], self.norm2[:, first:last])
 
 
 def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
@@ -85,10 +86,10 @@ def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
     return Networks(W, thresholds, np.zeros_like(W), np.zeros_like(thresholds), np.zeros((n, 2)), np.full(n, np.nan))
 
 
-def outcome(n_networks: int, n_episodes: int) -> Outcome:
+def episode_log(n_networks: int, n_episodes: int) -> EpisodeLog:
     """Return room for what happens."""
     shape = (n_networks, n_episodes)
-    return Outcome(np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.float32))
+    return EpisodeLog(np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.float32))
 
 
 @njit
@@ -196,7 +197,7 @@ def _collect_two(W, grad_W, row, grad_theta, own, x, e, local):
 
 
 @njit
-def _spend(values, gradient, first, size, rate):
+def _apply_gradient(values, gradient, first, size, rate):
     """Take a step along a batch's gradient, and forget the gradient."""
     for i in range(first, first + size, uintp(LANES)):
         store_at(values, i, fma(lanes_of(rate), load_at(gradient, i), load_at(values, i)))
@@ -214,7 +215,7 @@ def _rates(step, denominator, n):
     return rate, step.rate_theta * rate
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def choose(y, temperature, u, sums):
     """Draw a class from softmax(y / temperature) with the uniform number u; -1 where a NaN is in y.
 
@@ -263,9 +264,9 @@ def _by_reward(step, y, action, label, e):
     return e[action] * e[action]
 
 
-@njit(nogil=True, cache=True)
-def learn(step, nets, V, labels, wanted, uniforms, temperatures, filled, out, place):
-    """Let all networks learn from episodes, `filled` of whose running batch they have seen already.
+@kernel
+def learn(step, nets, V, labels, wanted, uniforms, temperatures, n_in_batch, out, place):
+    """Let all networks learn from episodes, `n_in_batch` of whose running batch they have seen already.
 
     A label is the right class; in regression, the episode's row of `wanted`, shape (n_rows, n_outputs).
     `uniforms`, shape (n_episodes, n_choosing), draws the choices of the first `n_choosing` networks. To learn by reward
@@ -279,7 +280,7 @@ def learn(step, nets, V, labels, wanted, uniforms, temperatures, filled, out, pl
     for start in range(0, len(V), BLOCK):
         end = min(start + BLOCK, len(V))
         for m in range(n_networks):
-            base, place_in_batch = m * n_classes, filled
+            base, place_in_batch = m * n_classes, n_in_batch
             for n in range(start, end):
                 place_in_batch += 1
                 norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
@@ -303,11 +304,11 @@ def learn(step, nets, V, labels, wanted, uniforms, temperatures, filled, out, pl
                 _update(step, nets, m, first, last, x, e, place_in_batch)
                 if place_in_batch == step.batch:
                     place_in_batch = 0
-        filled = (filled + end - start) % step.batch
+        n_in_batch = (n_in_batch + end - start) % step.batch
 
 
 @njit
-def _update(step, nets, m, first, last, x, e, filled):
+def _update(step, nets, m, first, last, x, e, n_in_batch):
     """Learn from one episode, at once or as a part of its batch."""
     n_classes, size = uintp(nets.W.shape[1]), uintp(nets.W.shape[2])
     rows, own = (uintp(m) * n_classes, first, last, size), uintp(m) * size
@@ -322,12 +323,12 @@ def _update(step, nets, m, first, last, x, e, filled):
             _collect_two(nets.W, nets.grad_W, own * n_classes, nets.grad_theta, own, x, e, step.local)
         else:
             _collect(nets.W, nets.grad_W, rows, nets.grad_theta, own, x, e, step.local)
-        if filled == step.batch:
+        if n_in_batch == step.batch:
             rate_W, rate_theta = _rates(step, nets.size[m, 1], step.batch)
-            _spend(nets.W, nets.grad_W, own * n_classes, size * n_classes, rate_W)
+            _apply_gradient(nets.W, nets.grad_W, own * n_classes, size * n_classes, rate_W)
             if step.local:
-                _spend(nets.theta, nets.grad_theta, own, size, -rate_theta)
-    if filled == step.batch:
+                _apply_gradient(nets.theta, nets.grad_theta, own, size, -rate_theta)
+    if n_in_batch == step.batch:
         _average(nets, m, step)
 
 

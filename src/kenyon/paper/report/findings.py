@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from kenyon.paper.plan import Results
-from kenyon.paper.report import found_supplement
+from kenyon.paper.report import findings_supplement
 from kenyon.paper.report.finding import SHOWN, THREE, Found, by, episodes, mean, nearest, ranking
 from kenyon.paper.report.markup import Ranking, Table, learner_name, listing, number, share, spread
 
@@ -138,5 +138,5 @@ _FOUND: dict[str, Callable[[Results], Found]] = {
     "5": _thresholds("5", "sequences", 336),
     "6": _specificity,
     "7": _reward,
-    **found_supplement.FOUND,
+    **findings_supplement.FOUND,
 }

@@ -19,6 +19,7 @@ from kenyon import _checks, _seeding
 from kenyon.estimators._closed_form import ClosedForm
 from kenyon.learning.controls import Ridge
 from kenyon.learning.learners import (
+    HALVINGS,
     Composed,
     GradientThresholds,
     GradientWeights,
@@ -39,7 +40,6 @@ BY_NAME: dict[str, Learner | ClosedForm] = {
     "gradient_thresholds": GradientThresholds(),
     "gradient_weights": GradientWeights(),
 }
-HALVINGS = 20  # of a fixed step that proves too large, before giving up
 CACHE = 2**24  # bytes of states that are kept between passes
 Told = NDArray[np.generic]  # labels (n,), or targets (n, n_outputs)
 
@@ -55,7 +55,7 @@ class Units(NamedTuple):
         return np.asarray((V - self.shift) * self.factor)
 
 
-class Course(NamedTuple):
+class Training(NamedTuple):
     """A learner under way."""
 
     learner: Learner | ClosedForm
@@ -74,7 +74,7 @@ class Course(NamedTuple):
 
     def learn(
         self, V: NDArray[np.float32], told: Told, cooling: float = 1.0, weights: NDArray[np.float64] | None = None
-    ) -> tuple[Course, float]:
+    ) -> tuple[Training, float]:
         """Learn from states in their units; return what came of it, and the sum of right choices, or of costs.
 
         A named learner that diverges takes the same episodes again with half the step. `weights` are for those that
@@ -85,22 +85,14 @@ class Course(NamedTuple):
             return self._replace(state=learner.update(self.state, V, told, weights)[0]), np.nan
         for _ in range(HALVINGS):
             try:
-                state, info = _cooled(learner, cooling).update(self.state, V, told)
+                state, info = learner.slowed(cooling).update(self.state, V, told)
                 good = info.cost if isinstance(learner.rule, Regression) else info.correct
                 return self._replace(learner=learner, state=state), float(good.sum(dtype=np.float64))
             except Diverged:
                 if not self.named:
                     raise
-                learner = replace(
-                    learner, **{name: getattr(learner, name) / 2 for name in ("eta_w", "eta_theta", "mu")}
-                )
+                learner = learner.slowed(0.5)
         raise Diverged("the learner", 0, f"after {HALVINGS} halvings of its step; use another, such as 'ridge'")
-
-
-def _cooled(learner: Any, cooling: float) -> Any:
-    if cooling == 1.0:
-        return learner
-    return replace(learner, **{name: getattr(learner, name) * cooling for name in ("eta_w", "eta_theta", "mu")})
 
 
 def pick(learner: Any, rule: Supervised | Regression) -> Learner | ClosedForm:
@@ -119,7 +111,7 @@ def pick(learner: Any, rule: Supervised | Regression) -> Learner | ClosedForm:
 
 def begin(
     learner: Any, V: NDArray[np.float32], n_outputs: int, rule: Supervised | Regression, seed: int, *, signed: bool
-) -> Course:
+) -> Training:
     """Begin a course from calibration states V; `signed` ones have no state of rest to keep."""
     chosen = pick(learner, rule)
     units = _units(chosen, V, signed)
@@ -129,7 +121,7 @@ def begin(
     if isinstance(learner, str) and isinstance(chosen, Learner) and chosen.step == "fixed":
         chosen = _sized(chosen, U)
     source = Source(seed, "estimator")
-    return Course(chosen, chosen.begin(U, n_outputs, source), units, isinstance(learner, str))
+    return Training(chosen, chosen.begin(U, n_outputs, source), units, isinstance(learner, str))
 
 
 def _units(learner: Learner | ClosedForm, V: NDArray[np.float32], signed: bool) -> Units:

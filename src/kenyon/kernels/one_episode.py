@@ -3,8 +3,8 @@
     V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + rho W V(t) ]
 
 Eight neurons at a time; each gathers what its connections carry. Neurons are sorted by their number of connections, so
-that eight neighbours have nearly as many. A neuron's connections are added up in the same order as in `_simulate`, so
-that the states are the same to the bit.
+that eight neighbours have nearly as many. A neuron's connections are added up in the same order as in `many_episodes`,
+so that the states are the same to the bit.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,9 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kenyon._simd import Rows8, aligned, fma, gather, lanes_like, load, store, zero_up_to
-from kenyon._simulate import SMALLEST, rectified
+from kenyon.kernels.cache import kernel
+from kenyon.kernels.lanes import Rows8, aligned, fma, gather, lanes_like, load, store, zero_up_to
+from kenyon.kernels.many_episodes import SMALLEST, rectified
 
 WIDTH = 8
 
@@ -71,8 +72,8 @@ def _step(network, state, new):
         store(new, eight, zero_up_to(fma(network.leak, rectified(drive), keep * load(state, eight)), SMALLEST))
 
 
-@njit(nogil=True, cache=True)
-def simulate_alone(network, inputs, work, out):
+@kernel
+def simulate_one(network, inputs, work, out):
     """Show `inputs`, shape (n_steps, n_channels), and write the last states to `out`, (n_last, n_neurons).
 
     Return False on overflow.

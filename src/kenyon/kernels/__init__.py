@@ -1,0 +1,1 @@
+"""Compiled kernels on bare arrays. Nothing is checked here: callers do."""

@@ -1,0 +1,44 @@
+"""Where results come from: versions, processor, git commit."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+
+PACKAGES = ("numpy", "scipy", "numba", "xarray")
+
+
+def environment() -> dict[str, str]:
+    """Return the versions of Kenyon, Python and the packages that numbers depend on, the system and the processor."""
+    from kenyon import __version__
+
+    return {
+        "kenyon": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+        "system": platform.platform(),
+        "cpu": cpu(),
+    }
+
+
+def cpu() -> str:
+    """Return the name of the processor, as far as the system tells."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def git_commit() -> str:
+    """Return the commit of the current folder, with a + if tracked files have changed since; "" outside of git."""
+    with suppress(OSError, subprocess.SubprocessError):
+        return _git("rev-parse", "HEAD").strip() + ("+" if _git("status", "--porcelain", "-uno") else "")
+    return ""
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], capture_output=True, text=True, timeout=10, check=True).stdout
