@@ -12,7 +12,7 @@ import kenyon as kn
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
+BLOCK = re.compile(r"```python(?: title=\"(.*?)\")?\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
 def alike(printed, promised):
@@ -31,8 +31,12 @@ def close(x, y):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for code, promised in BLOCK.findall(page.read_text(encoding="utf-8")):
+    monkeypatch.syspath_prepend(tmp_path)  # blocks with a title are files, which later blocks and workers import
+    names = {"__name__": "__main__"}
+    for title, code, promised in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if title:
+            (tmp_path / title).write_text(code, encoding="utf-8")
+            continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, page.name, "exec"), names)
