@@ -1,4 +1,5 @@
 import json
+import re
 from functools import cache
 from itertools import combinations
 
@@ -10,8 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from kenyon.paper import style
+from kenyon.paper.claims import CLAIMS
 from kenyon.paper.figures import draw, normalised, reward, save, specificity, stability
-from kenyon.paper.plan import FIGURES, Plan
+from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
+from kenyon.paper.report.findings import found as finding
 from kenyon.paper.verdicts import interval
 from tests.paper.constructed import Constructed
 
@@ -81,6 +84,21 @@ def test_full_runs_are_not_marked_and_show_the_size_of_the_paper():
     assert "Learning 140 stimuli" in words
 
 
+@pytest.mark.parametrize("figure", ["2", "4"])
+def test_a_figure_its_text_and_its_claims_show_the_same_size(figure):
+    curves = picture(figure).get_axes()[0].get_title(loc="left")
+    ranking = finding(figure, QUICK).sentences[0]
+    shown = re.search(r"Learning (\d+) ", curves)[1]
+    assert re.search(r"at (\d+) ", ranking.words)[1] == shown
+    if figure == "2":
+        assert f"at {shown} stimuli" in CLAIMS[0](QUICK).effects[0].label
+
+
+def test_the_size_shown_is_the_papers_or_the_nearest_to_it():
+    data = QUICK.get("2")
+    assert [nearest_size(data, wanted) for wanted in (1, 110, 142, 144, 1000)] == [20, 110, 110, 176, 176]
+
+
 def test_figure_2_has_a_line_per_learner_with_its_means():
     data = QUICK.get("2")
     left, right = picture("2").get_axes()
@@ -88,7 +106,7 @@ def test_figure_2_has_a_line_per_learner_with_its_means():
     assert set(curves) == set(points) == {style.look(name).label for name in style.FIVE}
     for name in style.FIVE:
         label, own = style.look(name).label, data.sel(learner=name)
-        curve = own.training_accuracy.sel(size=data.size.max()).mean("seed").dropna("episode")
+        curve = own.training_accuracy.sel(size=nearest_size(data, STIMULI)).mean("seed").dropna("episode")
         np.testing.assert_allclose(curves[label].get_ydata(), curve)
         np.testing.assert_allclose(points[label].get_ydata(), own.accuracy.mean("seed"))
         assert curves[label].get_color() == points[label].get_color() == style.look(name).colour

@@ -5,10 +5,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from kenyon.paper.plan import FIGURES, Plan
+from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
 from kenyon.paper.report import write_report
 from kenyon.paper.report.claims_table import WORDS, deciding, effect_words, quantity
-from kenyon.paper.report.finding import nearest
 from kenyon.paper.report.markup import duration, learner_name, number, spread, text
 from kenyon.paper.report.ours import contests, diverged, halved
 from kenyon.paper.report.page import HEAVY, again, picture
@@ -130,7 +129,7 @@ def test_words_from_outside_are_escaped(page):
 
 def test_what_was_found_is_from_the_results(page, results):
     data = results.get("2")
-    shown = spread(data.accuracy.sel(learner="Composed", size=nearest(data)))
+    shown = spread(data.accuracy.sel(learner="Composed", size=nearest_size(data, STIMULI)))
     assert f"<dt>Composed</dt><dd>{shown}</dd>" in page
 
 

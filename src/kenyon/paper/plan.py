@@ -10,6 +10,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from kenyon import _checks
@@ -19,6 +20,7 @@ from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment, Settings, expand, read_file
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7", "S1", "S2", "S3", "S4", "S5", "S6")
+STIMULI, SEQUENCES = 140, 336  # sizes at which the paper shows its training curves
 SEEDS = 5
 QUICK_SEEDS = 2
 
@@ -70,6 +72,12 @@ class Results(NamedTuple):
         there = sorted(trials & set(store.finished()))
         headers = [store.read(trial, lambda name, dimensions: False).attributes for trial in there]
         return [json.loads(header["provenance"]) for header in headers]
+
+
+def nearest_size(data: xr.Dataset, wanted: int) -> int:
+    """Return the size to show or to judge: the paper's if it was run, or else the nearest one."""
+    sizes = data["size"].values
+    return int(sizes[np.abs(sizes - wanted).argmin()])
 
 
 @cache

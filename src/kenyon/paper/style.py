@@ -7,7 +7,7 @@ and dashes say the same once more. The font is the one that comes with matplotli
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,9 +129,3 @@ def over(array: Any, name: str) -> NDArray[np.float64]:
 def thousands(values: ArrayLike) -> NDArray[np.float64]:
     """Return numbers of episodes in thousands."""
     return np.asarray(values, np.float64) / 1000
-
-
-def nearest(values: Sequence[Any], wanted: int) -> int:
-    """Return the size a figure is to show: the paper's if it was run, or else the largest."""
-    sizes = [int(one) for one in values]
-    return wanted if wanted in sizes else max(sizes)

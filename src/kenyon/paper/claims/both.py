@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from kenyon.paper.claims.samples import COMPOSED, GD_W, PAPER_SIZE, Samples, order, size_near, values, verdict
-from kenyon.paper.plan import Results
+from kenyon.paper.claims.samples import COMPOSED, GD_W, Samples, order, values, verdict
+from kenyon.paper.plan import STIMULI, Results, nearest_size
 from kenyon.paper.verdicts import Verdict, effect
 
 
@@ -88,7 +88,7 @@ def _woken(data: xr.Dataset, learner: str) -> Samples:
 def other_input_weights_leave_the_order(results: Results) -> Verdict:
     """Claim 18."""
     data = results.get("S3")
-    size = size_near(data)
+    size = nearest_size(data, STIMULI)
     forms = [str(form) for form in data.input_weights.values if form != "lognormal"]
     effects = [
         one
@@ -107,7 +107,7 @@ def other_input_weights_leave_the_order(results: Results) -> Verdict:
 def argmax_leaves_the_order(results: Results) -> Verdict:
     """Claim 19."""
     data = results.get("2")
-    size = size_near(data, PAPER_SIZE)
+    size = nearest_size(data, STIMULI)
     return verdict(
         19,
         "Choosing by argmax instead of softmax leaves the order of the four as it is.",

@@ -15,18 +15,11 @@ Samples = NDArray[np.float64]  # one per seed
 GD_W, GD_THETA, METROPOLIS, COMPOSED = FOUR = ("GradientWeights", "GradientThresholds", "Metropolis", "Composed")
 NAMES = {GD_W: "GD_W", GD_THETA: "GD_theta"}
 CEILING = 0.995
-PAPER_SIZE = 140  # stimuli at which the paper shows curves
 
 
 def name_of(learner: str) -> str:
     """Return what the paper calls a learner."""
     return NAMES.get(learner, learner)
-
-
-def size_near(data: xr.Dataset, wanted: int | None = None) -> int:
-    """Return the size nearest to the wanted one, or the largest."""
-    sizes = data["size"].values
-    return int(sizes[-1] if wanted is None else sizes[np.abs(sizes - wanted).argmin()])
 
 
 def values(data: xr.Dataset, variable: str, learner: str, size: int) -> Samples:

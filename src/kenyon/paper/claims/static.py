@@ -12,17 +12,15 @@ from kenyon.paper.claims.samples import (
     GD_THETA,
     GD_W,
     METROPOLIS,
-    PAPER_SIZE,
     Samples,
     by_size,
     change,
     leads,
     name_of,
-    size_near,
     values,
     verdict,
 )
-from kenyon.paper.plan import Results
+from kenyon.paper.plan import STIMULI, Results, nearest_size
 from kenyon.paper.verdicts import Verdict, effect
 
 LEVEL = 0.8  # accuracy whose first crossing is a time of convergence
@@ -31,7 +29,7 @@ LEVEL = 0.8  # accuracy whose first crossing is a time of convergence
 def thresholds_beat_the_plain_readout(results: Results) -> Verdict:
     """Claim 1."""
     data = results.get("2")
-    size = size_near(data, PAPER_SIZE)
+    size = nearest_size(data, STIMULI)
     plain = values(data, "accuracy", GD_W, size)
     effects = [
         effect(f"{name_of(one)} minus GD_W at {size} stimuli", values(data, "accuracy", one, size) - plain, above=0.0,
@@ -60,7 +58,7 @@ def composed_is_best_at_every_size(results: Results) -> Verdict:
 def composed_converges_fastest(results: Results) -> Verdict:
     """Claim 3."""
     data = results.get("2")
-    size = size_near(data, PAPER_SIZE)
+    size = nearest_size(data, STIMULI)
     curves = data.training_accuracy.sel(size=size)
     area = {one: curves.sel(learner=one).fillna(0.5).mean("episode").values for one in FOUR}
     times = {one: _times(curves.sel(learner=one)) for one in FOUR}
@@ -111,7 +109,7 @@ def lead_over_plain_grows(results: Results) -> Verdict:
 def coding_levels(results: Results) -> Verdict:
     """Claim 5."""
     data = results.get("2")
-    size = size_near(data, PAPER_SIZE)
+    size = nearest_size(data, STIMULI)
     wanted = {COMPOSED: 0.5, METROPOLIS: 0.5, GD_THETA: 0.7}
     effects = [
         effect(f"active fraction of {name_of(one)} at {size} stimuli (paper: {level})",

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.figures.performance import SEQUENCES, STIMULI, named
+from kenyon.paper.figures.performance import named
 from kenyon.paper.figures.reward import reward_curves
-from kenyon.paper.plan import Results
-from kenyon.paper.style import FIVE, MAP, Look, look, nearest, over, summary, thousands
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, nearest_size
+from kenyon.paper.style import FIVE, MAP, Look, look, over, summary, thousands
 
 BESIDE = ("GradientWeights", "Composed", "Normalised", "Ridge")
 LIMITS = {"classes": "n_classes", "neurons": "n_neurons", "noise": "noise"}
@@ -44,7 +44,7 @@ def _curves(figure: Any, results: Results) -> None:
     axes = figure.subplots(2, 2, sharey=True)
     for ax, letter, name, wanted in zip(axes[0], "ab", ("2", "4"), (STIMULI, SEQUENCES), strict=True):
         data = results.get(name)
-        size = nearest(data.size.values, wanted)
+        size = nearest_size(data, wanted)
         parts.curves(ax, data.sel(size=size), named(data, FIVE))
         parts.title(ax, letter, f"Supervised: {size} {parts.items(data)}")
         parts.accuracy_axis(ax, parts.guess(data))

@@ -7,10 +7,9 @@ from typing import Any
 import xarray as xr
 
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.plan import Results
-from kenyon.paper.style import FIVE, nearest
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, nearest_size
+from kenyon.paper.style import FIVE
 
-STIMULI, SEQUENCES = 140, 336  # of the paper's training curves
 FROM_ZERO = "Composed from 0"
 
 
@@ -44,7 +43,7 @@ def _accuracy(data: xr.Dataset, wanted: int) -> Any:
     names = named(data, (*FIVE, FROM_ZERO))
     figure = parts.new_figure(7.6)
     left, right = figure.subplots(1, 2, sharey=True)
-    size, what = nearest(data.size.values, wanted), parts.items(data)
+    size, what = nearest_size(data, wanted), parts.items(data)
     parts.curves(left, data.sel(size=size), names)
     parts.title(left, "a", f"Learning {size} {what}")
     parts.against(right, data, "accuracy", "size", names)

@@ -10,7 +10,6 @@ import xarray as xr
 
 from kenyon.paper.report.markup import Ranking, Table, learner_name, number, spread
 
-SHOWN = 140  # stimuli at which the paper shows its curves
 THREE = ("GradientThresholds", "Metropolis", "Composed")
 
 
@@ -26,12 +25,6 @@ def ranking(words: str, accuracy: xr.DataArray) -> Ranking:
     means = accuracy.mean("seed", skipna=True).fillna(0.0)
     names = [str(accuracy.learner.values[i]) for i in np.argsort(-means.values, kind="stable")]
     return Ranking(words, [(learner_name(name), spread(accuracy.sel(learner=name))) for name in names])
-
-
-def nearest(data: xr.Dataset, size: int = SHOWN) -> int:
-    """Return the size that is nearest to the one wanted."""
-    sizes = data["size"].values
-    return int(sizes[np.abs(sizes - size).argmin()])
 
 
 def episodes(data: xr.Dataset) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from kenyon.paper.plan import Results
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, nearest_size
 from kenyon.paper.report import findings_supplement
-from kenyon.paper.report.finding import SHOWN, THREE, Found, by, episodes, mean, nearest, ranking
+from kenyon.paper.report.finding import THREE, Found, by, episodes, mean, ranking
 from kenyon.paper.report.markup import Ranking, Table, learner_name, listing, number, share, spread
 
 
@@ -39,7 +39,7 @@ def _network(results: Results) -> Found:
 def _accuracies(figure: str, what: str, size: int) -> Callable[[Results], Found]:
     def find(results: Results) -> Found:
         data = results.get(figure)
-        shown, smallest = nearest(data, size), int(data["size"].values[0])
+        shown, smallest = nearest_size(data, size), int(data["size"].values[0])
         lead = data.accuracy.sel(learner="Composed") - data.accuracy.sel(learner="GradientWeights")
         sentences: list[str | Ranking] = [
             ranking(f"Accuracy at {shown} {what}, after {episodes(data)} episodes", data.accuracy.sel(size=shown)),
@@ -64,7 +64,7 @@ def _thresholds(figure: str, what: str, size: int) -> Callable[[Results], Found]
 
     def find(results: Results) -> Found:
         data = results.get(figure)
-        shown, smallest = nearest(data, size), int(data["size"].values[0])
+        shown, smallest = nearest_size(data, size), int(data["size"].values[0])
         sentences: list[str | Ranking] = [
             Ranking(
                 f"{caption} at {shown} {what}",
@@ -132,10 +132,10 @@ def _reward(results: Results) -> Found:
 
 _FOUND: dict[str, Callable[[Results], Found]] = {
     "1": _network,
-    "2": _accuracies("2", "stimuli", SHOWN),
-    "3": _thresholds("3", "stimuli", SHOWN),
-    "4": _accuracies("4", "sequences", 336),
-    "5": _thresholds("5", "sequences", 336),
+    "2": _accuracies("2", "stimuli", STIMULI),
+    "3": _thresholds("3", "stimuli", STIMULI),
+    "4": _accuracies("4", "sequences", SEQUENCES),
+    "5": _thresholds("5", "sequences", SEQUENCES),
     "6": _specificity,
     "7": _reward,
     **findings_supplement.FOUND,
