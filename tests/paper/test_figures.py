@@ -244,11 +244,16 @@ def test_summary_is_the_mean_and_the_bootstrap_interval_of_those_that_have_a_val
     assert found.missing.tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize("deficiency", ["none", "deuteranopia", "protanopia", "tritanopia"])
-def test_colours_of_learners_can_be_told_apart(deficiency):
-    colours = [_lab(style.LOOKS[name].colour, DEFICIENCIES[deficiency]) for name in style.FIVE]
-    assert min(np.linalg.norm(one - other) for one, other in combinations(colours, 2)) > 15
-    assert len({style.LOOKS[name].marker for name in style.FIVE}) == len(style.FIVE)
+@pytest.mark.parametrize(
+    ("deficiency", "least"), [("none", 22), ("deuteranopia", 12), ("protanopia", 12), ("tritanopia", 12)]
+)
+@pytest.mark.parametrize("looks", [style.LOOKS, normalised.PARTS], ids=["learners", "parts of Normalised"])
+def test_colours_of_different_kinds_can_be_told_apart(looks, deficiency, least):
+    kinds = {name.split(" ")[0] if looks is style.LOOKS else name: look for name, look in looks.items()}
+    assert len({look.marker for look in kinds.values()}) == len(kinds)
+    for one, other in combinations(kinds, 2):
+        colours = [_lab(kinds[name].colour, DEFICIENCIES[deficiency]) for name in (one, other)]
+        assert _difference(*colours) > least, (one, other)
 
 
 DEFICIENCIES = {  # Machado, Oliveira & Fernandes 2009, for linear RGB
@@ -266,3 +271,12 @@ def _lab(colour, deficiency):
     to_xyz = np.array([[0.4339, 0.3762, 0.1899], [0.2126, 0.7152, 0.0722], [0.0177, 0.1095, 0.8729]])
     x, y, z = np.cbrt(np.maximum(to_xyz @ np.clip(deficiency @ linear, 0, 1), 0.009))
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def _difference(one, other):
+    """The difference between two colours by CIE 1994, which counts less for saturated colours, as the eye does."""
+    chroma = np.hypot(one[1], one[2]), np.hypot(other[1], other[2])
+    of_hue = max(np.sum((one - other)[1:] ** 2) - (chroma[0] - chroma[1]) ** 2, 0)
+    weight = np.sqrt(chroma[0] * chroma[1])
+    terms = one[0] - other[0], (chroma[0] - chroma[1]) / (1 + 0.045 * weight), np.sqrt(of_hue) / (1 + 0.015 * weight)
+    return np.linalg.norm(terms)

@@ -72,9 +72,9 @@ LOOKS: Mapping[str, Look] = {
     "Composed": Look("Composed", "#0072B2", "o"),
     "Normalised": Look("Normalised (ours)", "#D55E00", "v"),
     "Composed from 0": Look("Composed, no prelearning", "#0072B2", "o", (0, (3, 2)), True),
-    "Ridge": Look("ridge on V, offline", "#E69F00", "P"),
-    "Ridge on x": Look("ridge on x, offline", "#E69F00", "X", (0, (3, 2)), True),
-    "RecursiveLeastSquares": Look("recursive least squares", "#56B4E9", "h"),
+    "Ridge": Look("ridge on V, offline", "#56B4E9", "P"),
+    "Ridge on x": Look("ridge on x, offline", "#56B4E9", "X", (0, (3, 2)), True),
+    "RecursiveLeastSquares": Look("recursive least squares", "#000000", "h"),
 }
 
 
