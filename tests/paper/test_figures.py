@@ -14,7 +14,7 @@ from kenyon.paper import style
 from kenyon.paper.claims import CLAIMS
 from kenyon.paper.figures import draw, normalised, reward, save, specificity, stability
 from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
-from kenyon.paper.report.findings import found as finding
+from kenyon.paper.report.findings import finding
 from kenyon.paper.verdicts import interval
 from tests.paper.constructed import Constructed
 

@@ -1,20 +1,21 @@
 import json
 import re
 from html.parser import HTMLParser
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
 from kenyon.paper.report import write_report
-from kenyon.paper.report.claims_table import WORDS, deciding, effect_words, quantity
-from kenyon.paper.report.markup import duration, learner_name, number, spread, text
 from kenyon.paper.report.ours import contests, diverged, halved
-from kenyon.paper.report.page import HEAVY, again, picture
+from kenyon.paper.report.page import HEAVY, again, effect_words, headline_effects, picture
 from kenyon.paper.report.panel import Trained, interpolated, overlap, panel
-from kenyon.paper.verdicts import Effect
-from tests.paper.constructed import Constructed, pictures, verdicts
+from kenyon.paper.report.text import duration, learner_name, number, quantity, spread, symbols
+from kenyon.paper.verdicts import Effect, Verdict, Word
+from tests.paper.constructed import PROVENANCE, Constructed, pictures, verdicts
 
+BAD = "<script>alert(1)</script>"
 VOID = {"meta", "link", "input", "img", "br", "use", "path", "circle", "rect", "line", "polyline"}
 
 
@@ -127,6 +128,24 @@ def test_words_from_outside_are_escaped(page):
     assert "Composed &amp; &lt;GD<sub>W</sub>&gt; differ" in page
 
 
+def test_scripts_from_outside_are_text(results, folder, tmp_path):
+    class Hostile(Constructed):
+        def __init__(self):
+            self.plan, data = results.plan, results.get("S5").copy()
+            data["learner"] = [name if name == "Normalised" else BAD + name for name in data.learner.values]
+            self.get = lambda *part: data if part == ("S5",) else results.get(*part)
+
+        def provenance(self):
+            return [dict.fromkeys(PROVENANCE, BAD) | {"seconds": 1.0}]
+
+    effects = (Effect(BAD, 0.5, 0.4, 0.6, True, BAD), Effect(BAD, 0.5, 0.4, 0.6, False, BAD))
+    bad = [Verdict(1, BAD, BAD, "contradicted", effects, ("2", BAD), BAD)]
+    write_report(Hostile(), bad, folder, tmp_path / "report.html", 1.0, command=BAD)
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<script") == 2  # the panel's data and the page's own
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 15
+
+
 def test_what_was_found_is_from_the_results(page, results):
     data = results.get("2")
     shown = spread(data.accuracy.sel(learner="Composed", size=nearest_size(data, STIMULI)))
@@ -201,8 +220,9 @@ def test_quantities_have_digits_that_mean_something(value, shown):
 def test_effect_that_decided_is_shown_beside_the_headline():
     effects = tuple(Effect(label, 0.5, 0.4, 0.6, bears) for label, bears in (("a", True), ("b", None), ("c", False)))
     one = verdicts()[0]._replace(effects=effects)
-    shown = {word: deciding(one._replace(verdict=word)).label for word in WORDS}
-    assert shown == {"reproduced": "a", "contradicted": "c", "inconclusive": "b"}
+    shown = {word: headline_effects(one._replace(verdict=word)) for word in get_args(Word)}
+    labels = {word: "".join(effect.label for effect in effects) for word, effects in shown.items()}
+    assert labels == {"reproduced": "a", "contradicted": "ac", "inconclusive": "ab"}
 
 
 def test_command_to_run_it_again_is_that_of_the_plan():
@@ -223,7 +243,7 @@ def test_spread_tells_of_runs_without_a_value():
 
 
 def test_symbols_and_names_are_set_as_in_the_paper():
-    assert text("GD_theta & theta_g, theta") == "GD<sub>θ</sub> &amp; <i>θ</i><sub>g</sub>, θ"
+    assert symbols("GD_theta & theta_g, theta") == "GD<sub>θ</sub> &amp; <i>θ</i><sub>g</sub>, θ"
     assert learner_name("GradientThresholds percentile percentile=85") == "GD_theta from percentile 85"
     assert learner_name("threshold start=0.2") == "threshold 0.2"
     assert learner_name("GradientWeights batch=10") == learner_name("GradientWeights 10") == "GD_W batch 10"

@@ -11,7 +11,6 @@ and the accuracy of readouts that were trained at fixed thresholds, by straight 
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +59,7 @@ def panel(results: Results) -> Panel:
     order = np.argsort(labels, kind="stable")
     V, labels = data.example_state.transpose("example", "neuron").values[order], labels[order]
     theta = np.arange(0, trained.thresholds[-1] + STEP / 2, STEP).round(6)
-    codes = [np.maximum(V - one, 0) for one in theta]
+    codes = [np.maximum(V - threshold, 0) for threshold in theta]
     columns = np.argsort(-V.mean(axis=0))[np.linspace(0, V.shape[1] - 1, min(COLUMNS, V.shape[1])).astype(int)]
     accuracy, lost = interpolated(theta, trained)
     return Panel(
@@ -107,28 +106,27 @@ def interpolated(theta: NDArray[np.float64], trained: Trained) -> tuple[NDArray[
     return np.where(np.isnan(means[left]) | np.isnan(means[right]), np.nan, values), lost
 
 
-def data_json(panel: Panel) -> str:
-    """Return what the script needs, safe to stand inside a page."""
-    values = {
+def script_data(panel: Panel) -> dict[str, Any]:
+    """Return what the page's script needs, ready for JSON."""
+    return {
         "theta": panel.theta.tolist(),
-        "coding": _plain(panel.coding),
-        "overlap": _plain(panel.overlap),
+        "coding": _rounded(panel.coding),
+        "overlap": _rounded(panel.overlap),
         "silent": panel.silent.tolist(),
-        "accuracy": _plain(panel.accuracy),
+        "accuracy": _rounded(panel.accuracy),
         "lost": panel.lost.tolist(),
         "runs": int(panel.trained.accuracy.shape[1]),
-        "states": [[round(float(one), 2) for one in row] for row in panel.states],
+        "states": [[round(float(state), 2) for state in row] for row in panel.states],
         "silence": SILENT,
         "first": panel.first,
         "largest": largest(panel),
         "palettes": PALETTES,
         "plot": [LEFT, TOP, WIDTH, HEIGHT],
     }
-    return json.dumps(values, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def _plain(values: NDArray[np.float64]) -> list[float | None]:
-    return [round(float(one), 4) if np.isfinite(one) else None for one in values]
+def _rounded(values: NDArray[np.float64]) -> list[float | None]:
+    return [round(float(value), 4) if np.isfinite(value) else None for value in values]
 
 
 def largest(panel: Panel) -> float:

@@ -1,14 +1,14 @@
-"""Pieces of HTML: text with the paper's symbols, numbers, tables, marks of verdicts."""
+"""What the report is written with: the paper's symbols, names of learners, numbers, rankings and tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup, escape
 from numpy.typing import ArrayLike
 
 NAMES = {
@@ -16,22 +16,9 @@ NAMES = {
     "GradientThresholds": "GD_theta",
     "RecursiveLeastSquares": "Recursive least squares",
 }
-SUBSCRIPTS = (
-    "GD_W",
-    "GD_theta",
-    "W_out",
-    "W_in",
-    "theta_g",
-    "theta_i",
-    "eta_W",
-    "eta_theta",
-    "y_true",
-    "sigma_M",
-    "Sp_i",
-    "X_i",
-)
+SUBSCRIPTS = "GD_W|GD_theta|W_out|W_in|theta_g|theta_i|eta_W|eta_theta|y_true|sigma_M|Sp_i|X_i"
 GREEK = {"theta": "θ", "eta": "η", "rho": "ρ", "sigma": "σ", "kappa": "κ", "mu": "μ"}
-_SYMBOL = re.compile(rf"\b({'|'.join(SUBSCRIPTS)})\b|\b({'|'.join(GREEK)})\b")
+_SYMBOL = re.compile(rf"\b({SUBSCRIPTS})\b|\b({'|'.join(GREEK)})\b")
 
 
 class Table(NamedTuple):
@@ -41,6 +28,11 @@ class Table(NamedTuple):
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are below the head."""
+        return len(self.rows)
+
 
 class Ranking(NamedTuple):
     """Readouts and what they reached, best first, under a few words."""
@@ -49,21 +41,17 @@ class Ranking(NamedTuple):
     rows: Sequence[tuple[str, str]]
 
 
-def text(words: str) -> str:
-    """Return words as HTML, with the paper's symbols set as such."""
-    return _SYMBOL.sub(_symbol, escape(words)).replace("|^2", "|²")
+def symbols(words: str) -> Markup:
+    """Return words, escaped unless they are markup already, with the paper's symbols typeset."""
+    return Markup(_SYMBOL.sub(_symbol, str(escape(words))).replace("|^2", "|²"))
 
 
 def _symbol(match: re.Match[str]) -> str:
-    name = match[0]
-    if name in GREEK:
-        return GREEK[name]
-    stem, _, index = name.partition("_")
-    return f"<i>{_greek(stem)}</i><sub>{_greek(index)}</sub>" if stem != "GD" else f"GD<sub>{_greek(index)}</sub>"
-
-
-def _greek(word: str) -> str:
-    return GREEK.get(word, word)
+    stem, _, index = match[0].partition("_")
+    stem, index = (GREEK.get(word, word) for word in (stem, index))
+    if not index:
+        return stem
+    return f"{stem if stem == 'GD' else f'<i>{stem}</i>'}<sub>{index}</sub>"
 
 
 def learner_name(name: str) -> str:
@@ -81,6 +69,13 @@ def number(value: float, digits: int = 2) -> str:
         return "–"
     rounded = f"{value:.{digits}f}"
     return (rounded[1:] if float(rounded) == 0 and rounded[0] == "-" else rounded).replace("-", "−")
+
+
+def quantity(value: float) -> str:
+    """Return a number of any size with about three significant digits."""
+    if abs(value) >= 1000 and isfinite(value):
+        return f"{value:,.0f}".replace("-", "−")
+    return number(value, 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3)
 
 
 def share(value: float) -> str:
@@ -111,49 +106,8 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def paragraphs(parts: Iterable[str | Ranking]) -> str:
-    """Return sentences as paragraphs, and rankings as lists."""
-    return "".join(f"<p>{text(one)}</p>" if isinstance(one, str) else _ranking(one) for one in parts)
-
-
-def _ranking(ranking: Ranking) -> str:
-    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in ranking.rows)
-    return f'<p>{text(ranking.words)}:</p><dl class="ranking">{rows}</dl>'
-
-
 def plain(part: str | Ranking) -> str:
-    """Return a sentence as it is, and a ranking as a sentence."""
+    """Return a sentence unchanged, and a ranking as a sentence."""
     if isinstance(part, str):
         return part
     return f"{part.words}: {', '.join(f'{name} {value}' for name, value in part.rows)}."
-
-
-def table_html(table: Table) -> str:
-    """Return a table that scrolls inside itself where it is too wide."""
-    head = "".join(f'<th scope="col">{text(one)}</th>' for one in table.head)
-    rows = "".join(
-        f'<tr><th scope="row">{text(first)}</th>{"".join(f"<td>{text(one)}</td>" for one in rest)}</tr>'
-        for first, *rest in table.rows
-    )
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{attribute(table.caption)}">'
-        f"<table><caption>{text(table.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def details(summary: str, content: str) -> str:
-    """Return something to open."""
-    return f"<details><summary>{text(summary)}</summary>{content}</details>"
-
-
-def mark(verdict: str) -> str:
-    """Return a verdict in words, with a shape of its own."""
-    return (
-        f'<span class="verdict {verdict}"><svg aria-hidden="true" viewBox="0 0 16 16"><use href="#{verdict}"/></svg>'
-        f"{verdict}</span>"
-    )
-
-
-def attribute(words: Any) -> str:
-    """Return words as the value of an attribute."""
-    return escape(str(words), quote=True)
