@@ -196,27 +196,53 @@ def test_in_the_papers_world_every_claim_is_reproduced():
 def test_each_claim_can_be_contradicted(number):
     world = World()
     AGAINST[number][0](world)
-    assert CLAIMS[number - 1](world).verdict == "contradicted"
+    assert CLAIMS[number - 1].judge(world).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(("learner", "level"), [("Composed", 0.5), ("Metropolis", 0.5), ("GradientThresholds", 0.7)])
+@pytest.mark.parametrize("distance", [-0.11, 0.11])
+def test_coding_levels_are_contradicted_from_both_sides(learner, level, distance):
+    world = World().set("2", "coding_level", learner, level + distance)
+    verdict = CLAIMS[4].judge(world)
+    assert verdict.verdict == "contradicted"
+    assert verdict.effects[0].value == pytest.approx(level + distance)
+    assert f"{distance:+.2f}" in verdict.note
+
+
+MEANS, SPREADS = ("Composed", "Metropolis", "GradientThresholds"), ("Composed", "GradientThresholds")
+TRENDS = [*(("theta_mean", name) for name in MEANS), *(("theta_sd", name) for name in SPREADS)]
+
+
+@pytest.mark.parametrize(("variable", "learner"), TRENDS)
+@pytest.mark.parametrize("change", [-0.11, 0.11])
+def test_trends_are_contradicted_from_both_sides(variable, learner, change):
+    middle = (1 - change / 2) / 0.7  # so that the mean over sizes is 1, and the change relative to it is this one
+    world = World().slope("5", variable, learner, change / middle)
+    data = world.get("5")
+    data[variable].loc[{"learner": learner}] *= middle
+    verdict = CLAIMS[21].judge(world)
+    assert verdict.verdict == "contradicted"
+    assert verdict.effects[0].value == pytest.approx(change)
 
 
 @pytest.mark.parametrize("number", AGAINST)
 def test_each_claim_can_be_left_open(number):
     world = World()
     AGAINST[number][1](world)
-    assert CLAIMS[number - 1](world).verdict == "inconclusive"
+    assert CLAIMS[number - 1].judge(world).verdict == "inconclusive"
 
 
 def test_a_learner_that_diverged_counts_as_guessing():
     world = World().set("2", "accuracy", "Composed", np.nan)
-    verdict = CLAIMS[0](world)
+    verdict = CLAIMS[0].judge(world)
     assert verdict.verdict == "contradicted"
     assert abs(verdict.effects[0].value - (0.5 - 0.6)) < 0.01
 
 
 def test_sizes_at_the_ceiling_cannot_tell():
     world = World().set("2", "accuracy", "Composed", 0.999).set("2", "accuracy", "Metropolis", 0.9995)
-    assert CLAIMS[1](world).verdict == "inconclusive"
-    assert CLAIMS[1](world).effects == ()
+    assert CLAIMS[1].judge(world).verdict == "inconclusive"
+    assert CLAIMS[1].judge(world).effects == ()
 
 
 def test_verdicts_are_plain_enough_for_json():

@@ -91,7 +91,7 @@ def test_a_figure_its_text_and_its_claims_show_the_same_size(figure):
     shown = re.search(r"Learning (\d+) ", curves)[1]
     assert re.search(r"at (\d+) ", ranking.words)[1] == shown
     if figure == "2":
-        assert f"at {shown} stimuli" in CLAIMS[0](QUICK).effects[0].label
+        assert f"at {shown} stimuli" in CLAIMS[0].judge(QUICK).effects[0].label
 
 
 def test_the_size_shown_is_the_papers_or_the_nearest_to_it():
