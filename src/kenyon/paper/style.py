@@ -1,13 +1,14 @@
 """How figures look: a colour, a marker and a dash for every learner, sizes, and means with intervals over seeds.
 
 Colours are those of Okabe and Ito, which readers with any of the common colour deficiencies can tell apart; markers
-and dashes say the same once more. The font is the one that comes with matplotlib: a figure is the same everywhere.
+and dashes say the same once more.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib.resources import as_file, files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,36 +25,6 @@ MAP = "cividis"  # for accuracies and states: even in lightness, and safe
 PAPER = ("GradientWeights", "GradientThresholds", "Metropolis", "Composed")
 FIVE = (*PAPER, "Normalised")
 
-RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 7.5,
-    "axes.titlesize": 8,
-    "axes.titlelocation": "left",
-    "axes.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "legend.handlelength": 2.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.linewidth": 0.7,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4,
-    "figure.dpi": 100,
-    "savefig.dpi": 300,
-    "figure.constrained_layout.h_pad": 0.05,
-    "figure.constrained_layout.w_pad": 0.05,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "kenyon",
-    "pdf.fonttype": 42,
-}
-
 
 class Look(NamedTuple):
     """How a learner is drawn, and what it is called."""
@@ -63,6 +34,7 @@ class Look(NamedTuple):
     marker: str
     dash: Any = "-"
     hollow: bool = False
+    thin: bool = False
 
 
 LOOKS: Mapping[str, Look] = {
@@ -80,7 +52,8 @@ LOOKS: Mapping[str, Look] = {
 
 def context() -> Any:
     """Return a context in which figures look like ours, whatever the user's own settings are."""
-    return style.context(["default", RC])
+    with as_file(files("kenyon.paper.figures") / "kenyon.mplstyle") as path:
+        return style.context(["default", path])
 
 
 def look(name: str) -> Look:
@@ -116,7 +89,7 @@ def summary(values: ArrayLike) -> Summary:
     array = np.atleast_2d(np.asarray(values, np.float64))
     missing = ~np.isfinite(array)
     columns = [column[~gone] for column, gone in zip(array.T, missing.T, strict=True)]
-    rows = [(one.mean(), *interval(one)) if len(one) else (np.nan,) * 3 for one in columns]
+    rows = [(column.mean(), *interval(column)) if len(column) else (np.nan,) * 3 for column in columns]
     mean, low, high = np.array(rows, np.float64).reshape(-1, 3).T
     return Summary(mean, low, high, np.asarray(missing.any(axis=0)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,14 @@ from matplotlib.figure import Figure
 
 from kenyon.paper import style
 from kenyon.paper.figures import controls, forgetting, network, normalised, performance, reward, specificity, stability
-from kenyon.paper.plan import Results
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results
 
 DRAWN: Mapping[str, Callable[[Results], Any]] = {
     "1": network.figure1,
-    "2": performance.figure2,
-    "3": performance.figure3,
-    "4": performance.figure4,
-    "5": performance.figure5,
+    "2": partial(performance.figure_of_accuracy, "2", STIMULI),
+    "3": partial(performance.figure_of_thresholds, "3"),
+    "4": partial(performance.figure_of_accuracy, "4", SEQUENCES),
+    "5": partial(performance.figure_of_thresholds, "5"),
     "6": specificity.figure6,
     "7": reward.figure7,
     "S1": controls.figure_s1,

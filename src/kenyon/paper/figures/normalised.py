@@ -8,10 +8,9 @@ import numpy as np
 import xarray as xr
 
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.figures.performance import named
 from kenyon.paper.figures.reward import reward_curves
 from kenyon.paper.plan import SEQUENCES, STIMULI, Results, nearest_size
-from kenyon.paper.style import FIVE, MAP, Look, look, over, summary, thousands
+from kenyon.paper.style import FIVE, MAP, Look, look, over, summary
 
 BESIDE = ("GradientWeights", "Composed", "Normalised", "Ridge")
 LIMITS = {"classes": "n_classes", "neurons": "n_neurons", "noise": "noise"}
@@ -41,41 +40,32 @@ def figure_s6(results: Results) -> Any:
 
 def _curves(figure: Any, results: Results) -> None:
     """Draw training curves of both tasks, supervised above, by reward below."""
-    axes = figure.subplots(2, 2, sharey=True)
+    looks = {name: look(name) for name in FIVE}
+    axes = parts.panels(figure, 2, 2)
     for ax, letter, name, wanted in zip(axes[0], "ab", ("2", "4"), (STIMULI, SEQUENCES), strict=True):
         data = results.get(name)
         size = nearest_size(data, wanted)
-        parts.curves(ax, data.sel(size=size), named(data, FIVE))
+        parts.curves(ax, data.sel(size=size), parts.named(data, FIVE))
         parts.title(ax, letter, f"Supervised: {size} {parts.items(data)}")
         parts.accuracy_axis(ax, parts.guess(data))
     for ax, letter, part in zip(axes[1], "cd", ("static", "sequence"), strict=True):
         data = results.get("7", part)
-        reward_curves(ax, data)
+        reward_curves(ax, data, looks)
         parts.title(ax, letter, ax.get_title(loc="left"))
         parts.accuracy_axis(ax, parts.guess(data))
-    for ax in axes.flat:
-        ax.yaxis.set_tick_params(labelleft=True)
-    parts.legend(figure, FIVE, 5)
+    parts.legend(figure, looks.values(), 5)
 
 
 def _without(figure: Any, results: Results) -> None:
     """Draw training curves with one part removed at a time."""
-    axes = figure.subplots(1, 2, sharey=True)
+    axes = parts.panels(figure, 1, 2)
     for ax, letter, part in zip(axes, "ef", ("parts static", "parts sequence"), strict=True):
         data = results.get("S6", part)
-        own = data.isel(size=0)
-        for name, seen in PARTS.items():
-            curve = own.training_accuracy.sel(learner=name)
-            parts.line(ax, thousands(own.episode), summary(over(curve, "episode")), seen, markers=5)
+        parts.curves(ax, data.isel(size=0), PARTS)
         kind = "resampled " if parts.setting(data, "task.resample") else ""
         parts.title(ax, letter, f"One part removed: {int(data.size.max())} {kind}{parts.items(data)}")
-        ax.set(
-            xlabel="episodes (thousands)", ylabel="accuracy while learning", xlim=(0, float(own.episode.max()) / 1000)
-        )
-        ax.yaxis.set_tick_params(labelleft=True)
         parts.accuracy_axis(ax, parts.guess(data))
-    handles = [parts.handle(seen) for seen in PARTS.values()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, columnspacing=1.4)
+    parts.legend(figure, PARTS.values(), 4)
 
 
 def grid(data: xr.Dataset) -> dict[float, tuple[list[float], list[float], Any]]:
@@ -115,7 +105,7 @@ def _limits(figure: Any, results: Results) -> None:
         _along(ax, data, name)
     _guesses(axes[0])
     long = results.get("S6", "long")
-    parts.curves(axes[3], long.isel(size=0), named(long, FIVE))
+    parts.curves(axes[3], long.isel(size=0), parts.named(long, FIVE))
     for ax in axes[1:]:
         parts.accuracy_axis(ax, parts.guess(long))
     heads = ("Many classes", "Small networks", "Noise", f"Long training: {int(long.size.max())} resampled stimuli")
@@ -123,15 +113,14 @@ def _limits(figure: Any, results: Results) -> None:
     for ax, head, letter in zip(axes, heads, "abcdefghijklmnopqrstuvwxyz"[start:], strict=False):
         about = "" if ax is axes[3] else f": {int(data.size.max())} stimuli"
         parts.title(ax, letter, head + about)
-    parts.legend(figure, BESIDE, 4)
+    parts.legend(figure, map(look, BESIDE), 4)
 
 
 def _along(ax: Any, data: xr.Dataset, name: str) -> None:
     """Draw accuracy against a setting."""
     values = np.asarray(data[name].values, np.float64)
-    for learner in named(data, BESIDE):
-        found = summary(over(data.accuracy.sel(learner=learner).isel(size=0), name))
-        parts.points(ax, values, found, look(learner))
+    for learner, seen in parts.named(data, BESIDE).items():
+        parts.points(ax, values, summary(over(data.accuracy.sel(learner=learner).isel(size=0), name)), seen)
     if name != "noise":
         ax.set_xscale("log")
     ax.set_xticks(values, [f"{value:g}" for value in values])
