@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from kenyon.paper import style
 from kenyon.paper.claims import CLAIMS
 from kenyon.paper.figures import draw, normalised, reward, save, specificity, stability
-from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
+from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size, plain_readouts
 from kenyon.paper.report.findings import finding
 from kenyon.paper.verdicts import interval
 from tests.paper.constructed import Constructed
@@ -122,7 +122,7 @@ def test_figure_4_shows_composed_without_prelearning_dashed():
 @pytest.mark.parametrize("batch", [1, 10, 100])
 def test_reward_takes_the_best_batch_by_mean_accuracy(batch):
     data = QUICK.get("7", "static").copy(deep=True)
-    for name in reward.plain(data):
+    for name in plain_readouts(data):
         data.accuracy.loc[{"learner": name}] = 0.9 if name.endswith(f" {batch}") else [0.95, 0.55]
     axes = draw("7", Changed("7", "static", data)).get_axes()
     assert axes[0].get_title(loc="left").endswith(f"batch {batch})")

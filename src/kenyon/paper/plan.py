@@ -80,6 +80,17 @@ def nearest_size(data: xr.Dataset, wanted: int) -> int:
     return int(sizes[np.abs(sizes - wanted).argmin()])
 
 
+def best(accuracy: xr.DataArray) -> str:
+    """Return the learner with the highest mean over the seeds that have a value."""
+    means = accuracy.mean("seed", skipna=True).fillna(0.0)
+    return str(accuracy.learner.values[int(means.values.argmax())])
+
+
+def plain_readouts(data: xr.Dataset | xr.DataArray) -> list[str]:
+    """Return the names of the readouts without thresholds; those by reward have one for each batch size."""
+    return [str(name) for name in data.learner.values if str(name).startswith("GradientWeights")]
+
+
 @cache
 def _open(results: Results, figure: str, part: str) -> xr.Dataset:
     store = Store(results.folder)

@@ -9,7 +9,6 @@ DIR/report.html    all of it on one page
 from __future__ import annotations
 
 import json
-import math
 import multiprocessing
 import time
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ from kenyon.paper.claims import judge
 from kenyon.paper.figures import save
 from kenyon.paper.plan import FIGURES, Plan, Results
 from kenyon.paper.report import write_report
-from kenyon.paper.verdicts import Verdict
+from kenyon.paper.verdicts import Effect, Verdict
 
 CLOCK = "run.json"  # how much time the runs have taken, and what was run
 
@@ -73,14 +72,13 @@ def reproduce(
     report = Report() if report is None else _checks.instance("report", report, Report)
     results, start = Results(folder / "results", plan), time.monotonic()
     trials = {trial.id: trial for figure in figures for trial in plan.experiment(figure).trials}
-    longest_first = sorted(
-        trials.values(), key=lambda trial: trial.work, reverse=True
-    )  # so that no worker is left with one at the end
-    experiment = Experiment("reproduction", tuple(longest_first), {})
+    # The longest first, so that no worker is left with one at the end.
+    experiment = Experiment("reproduction", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, the first: {next(iter(outcome.failed.values()))}")
-    _enter(results, figures)
+    for figure in figures:  # so that its results can be opened by its name
+        Store(results.folder).register(plan.experiment(figure))
     report.say(f"drawing {len(figures)} figures")
     _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
     verdicts = judge(results) if set(figures) == set(FIGURES) else []
@@ -110,31 +108,19 @@ def _draw(figures: Sequence[str], results: Results, folder: Path, processes: int
             save(figure, results, folder)
         return
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        for done in [pool.submit(save, figure, results, folder) for figure in figures]:
-            done.result()
-
-
-def _enter(results: Results, figures: Sequence[str]) -> None:
-    """List the trials of each figure, so that they can be opened by its name."""
-    store = Store(results.folder)
-    for figure in figures:
-        store.register(results.plan.experiment(figure))
+        list(pool.map(save, figures, [results] * len(figures), [folder] * len(figures)))
 
 
 def _write(folder: Path, results: Results, verdicts: list[Verdict], seconds: float) -> None:
     contents = {"quick": results.plan.quick, "seeds": results.plan.seeds, "seconds": round(seconds, 1)}
-    claims = [{**one._asdict(), "effects": [each._asdict() for each in one.effects]} for one in verdicts]
-    Store(folder).put("claims.json", json.dumps(_without_nan({**contents, "claims": claims}), indent=1))
+    claims = [{**verdict._asdict(), "effects": [_plain(effect) for effect in verdict.effects]} for verdict in verdicts]
+    Store(folder).put("claims.json", json.dumps({**contents, "claims": claims}, indent=1, allow_nan=False))
     write_report(results, verdicts, folder / "figures", folder / "report.html", seconds)
 
 
-def _without_nan(value: Any) -> Any:
-    """Return a value with None in the place of NaN, which JSON does not know."""
-    if isinstance(value, dict):
-        return {name: _without_nan(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(one) for one in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _plain(effect: Effect) -> dict[str, Any]:
+    """Return an effect with None for NaN, which JSON does not have."""
+    return {name: None if value != value else value for name, value in effect._asdict().items()}
 
 
 def _read_clock(folder: Path) -> dict[str, Any]:

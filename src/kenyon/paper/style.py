@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib.resources import as_file, files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,8 +51,7 @@ LOOKS: Mapping[str, Look] = {
 
 def context() -> Any:
     """Return a context in which figures look like ours, whatever the user's own settings are."""
-    with as_file(files("kenyon.paper.figures") / "kenyon.mplstyle") as path:
-        return style.context(["default", path])
+    return style.context(["default", "kenyon.paper.figures.kenyon"])
 
 
 def look(name: str) -> Look:

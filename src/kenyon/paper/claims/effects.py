@@ -24,7 +24,7 @@ from kenyon.paper.claims.samples import (
     values,
     woken,
 )
-from kenyon.paper.plan import STIMULI, Results, nearest_size
+from kenyon.paper.plan import STIMULI, Results, nearest_size, plain_readouts
 from kenyon.paper.verdicts import Effect, effect
 
 Pairs = Iterable[tuple[str, str]]  # of learners, the first minus the second
@@ -188,9 +188,8 @@ def reward(results: Results) -> list[Effect]:
     found = []
     for part, what in TASKS.items():
         data = results.get("7", part)
-        plain = [str(name) for name in data.learner.values if str(name).startswith(GD_W)]
         for size in map(int, data["size"].values[::-1]):
-            best = max(plain, key=lambda name: values(data, "accuracy", name, size).mean())
+            best = max(plain_readouts(data), key=lambda name: values(data, "accuracy", name, size).mean())
             label = f"Composed minus {best.replace(GD_W, 'GD_W with batch')} at {size} {what}"
             found += differences(data, size, [(COMPOSED, best)], label)
     return found

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.plan import Results
+from kenyon.paper.plan import Results, best, plain_readouts
 from kenyon.paper.style import FIVE, Look, look, summary
 
 PLAIN = "GradientWeights"
@@ -36,22 +36,15 @@ def figure7(results: Results) -> Any:
 
 def best_batch(data: xr.Dataset, size: int) -> str:
     """Return the name of the plain readout whose batch has the highest mean accuracy over seeds at a size."""
-    names = plain(data)
-    means = [float(data.accuracy.sel(learner=name, size=size).mean()) for name in names]
-    return names[int(np.argmax(np.nan_to_num(means, nan=-1)))]
-
-
-def plain(data: xr.Dataset) -> list[str]:
-    """Return the names of the plain readouts, one for each batch size."""
-    return [str(name) for name in data.learner.values if str(name).startswith(PLAIN)]
+    return best(data.accuracy.sel(learner=plain_readouts(data), size=size))
 
 
 def reward_curves(ax: Any, data: xr.Dataset, looks: Mapping[str, Look]) -> None:
     """Draw training curves at the largest size, the plain readout with the batch that is best there."""
     size = int(data.size.max())
-    best = best_batch(data, size)
-    parts.curves(ax, data.sel(size=size), {best if name == PLAIN else name: seen for name, seen in looks.items()})
-    ax.set_title(f"By reward: {size} {parts.items(data)} ({looks[PLAIN].label}: {_batch(best)})")
+    plain = best_batch(data, size)
+    parts.curves(ax, data.sel(size=size), {plain if name == PLAIN else name: seen for name, seen in looks.items()})
+    ax.set_title(f"By reward: {size} {parts.items(data)} ({looks[PLAIN].label}: {_batch(plain)})")
 
 
 def _after(ax: Any, data: xr.Dataset) -> None:
@@ -62,11 +55,11 @@ def _after(ax: Any, data: xr.Dataset) -> None:
 
 def _sizes(ax: Any, data: xr.Dataset) -> None:
     sizes = [int(size) for size in data.size.values]
-    best = [best_batch(data, size) for size in sizes]
-    values = [data.accuracy.sel(learner=name, size=size).values for name, size in zip(best, sizes, strict=True)]
+    batches = [best_batch(data, size) for size in sizes]
+    values = [data.accuracy.sel(learner=name, size=size).values for name, size in zip(batches, sizes, strict=True)]
     found = summary(np.array(values).T)
     parts.points(ax, sizes, found, LOOKS[PLAIN])
-    for size, name, height in zip(sizes, best, found.low, strict=True):
+    for size, name, height in zip(sizes, batches, found.low, strict=True):
         place = {"textcoords": "offset points", "xytext": (-5, -3), "ha": "right", "va": "top"}
         ax.annotate(name.split()[-1], (size, height), fontsize=6.5, color=LOOKS[PLAIN].colour, **place)
     parts.against(ax, data, "accuracy", OTHERS)
@@ -74,10 +67,10 @@ def _sizes(ax: Any, data: xr.Dataset) -> None:
 
 
 def _side_by_side(ax: Any, data: xr.Dataset) -> None:
-    best = best_batch(data, int(data.size.max()))
+    shown = best_batch(data, int(data.size.max()))
     batches = {
-        name: LOOKS[PLAIN]._replace(hollow=name != best, label=f"{LOOKS[PLAIN].label}, {_batch(name)}")
-        for name in plain(data)
+        name: LOOKS[PLAIN]._replace(hollow=name != shown, label=f"{LOOKS[PLAIN].label}, {_batch(name)}")
+        for name in plain_readouts(data)
     }
     looks = batches | OTHERS
     for place, (name, seen) in enumerate(looks.items()):

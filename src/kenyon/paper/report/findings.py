@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from kenyon.paper.plan import SEQUENCES, STIMULI, Results, nearest_size
-from kenyon.paper.report.finding import (
-    THREE,
-    Finding,
-    Means,
-    Ranked,
-    Sentences,
-    Sources,
-    best,
-    descending,
-    episodes,
-    means,
-    ranking,
-)
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, best, nearest_size, plain_readouts
+from kenyon.paper.report.finding import THREE, Finding, Means, Ranked, Sentences, descending, episodes, ranking
 from kenyon.paper.report.text import Ranking, Table, learner_name, listing, number, share, spread
+from kenyon.paper.report.words import about
 
 THRESHOLDS = {
     "theta_mean": "Mean of theta",
@@ -33,7 +23,11 @@ THRESHOLDS = {
 
 def finding(figure: str, results: Results) -> Finding:
     """Return what a figure shows, in words and numbers."""
-    return FINDINGS[figure](results)
+    patterns = about(figure)
+    rankings = [Ranked(figure, **row).make(results) for row in patterns.rankings]
+    means = [Means(figure, **row).make(results) for row in patterns.tables]
+    sentences = SENTENCES[figure](results) if figure in SENTENCES else []
+    return Finding([*rankings, *sentences], [*means, *(TABLES[figure](results) if figure in TABLES else [])])
 
 
 def _network(results: Results) -> Sentences:
@@ -51,49 +45,30 @@ def _network(results: Results) -> Sentences:
     ]
 
 
-def _accuracies(figure: str, what: str, size: int) -> Sources:
-    def sentences(results: Results) -> Sentences:
-        data = results.get(figure)
-        shown, smallest = nearest_size(data, size), int(data["size"].values[0])
-        lead = data.accuracy.sel(learner="Composed") - data.accuracy.sel(learner="GradientWeights")
-        return [
-            ranking(f"Accuracy at {shown} {what}, after {episodes(data)} episodes", data.accuracy.sel(size=shown)),
-            f"Composed minus GD_W is {spread(lead.sel(size=smallest))} at {smallest} {what} and "
-            f"{spread(lead.sel(size=shown))} at {shown}. Normalised is ours, the others are the paper's.",
-        ]
-
-    captions = {"accuracy": "Accuracy", "coding_level": "Share of active neurons"}
-    return Sources([sentences], _by_size(captions, figure, what))
-
-
-def _thresholds(figure: str, what: str, size: int) -> Sources:
-    def sentences(results: Results) -> Sentences:
-        data = results.get(figure)
-        shown, smallest = nearest_size(data, size), int(data["size"].values[0])
-        ends = data.theta_mean.mean("seed", skipna=True).sel(size=[smallest, shown])
-        changes = [
-            f"{' to '.join(number(float(end)) for end in ends.sel(learner=name))} for {learner_name(name)}"
-            for name in THREE
-        ]
-        return [
-            *(
-                Ranking(
-                    f"{caption} at {shown} {what}",
-                    [(learner_name(name), spread(data[variable].sel(learner=name, size=shown))) for name in THREE],
-                )
-                for variable, caption in THRESHOLDS.items()
-            ),
-            f"From {smallest} to {shown} {what} the mean of theta goes from {listing(changes)}.",
-        ]
-
-    return Sources([sentences], _by_size(THRESHOLDS, figure, what, (*THREE, "Normalised")))
-
-
-def _by_size(captions: Mapping[str, str], figure: str, what: str, learners: tuple[str, ...] = ()) -> list[Means]:
+def _accuracies(figure: str, what: str, size: int, results: Results) -> Sentences:
+    data = results.get(figure)
+    shown, smallest = nearest_size(data, size), int(data["size"].values[0])
+    lead = data.accuracy.sel(learner="Composed") - data.accuracy.sel(learner="GradientWeights")
     return [
-        Means(f"{caption} by number of {what}", figure, variable=variable, head=what, learners=learners)
-        for variable, caption in captions.items()
+        ranking(f"Accuracy at {shown} {what}, after {episodes(data)} episodes", data.accuracy.sel(size=shown)),
+        f"Composed minus GD_W is {spread(lead.sel(size=smallest))} at {smallest} {what} and "
+        f"{spread(lead.sel(size=shown))} at {shown}. Normalised is ours, the others are the paper's.",
     ]
+
+
+def _thresholds(figure: str, what: str, size: int, results: Results) -> Sentences:
+    data, sentences = results.get(figure), []
+    shown, smallest = nearest_size(data, size), int(data["size"].values[0])
+    for variable, caption in THRESHOLDS.items():
+        values = data[variable].sel(size=shown)
+        rows = [(learner_name(name), spread(values.sel(learner=name))) for name in THREE]
+        sentences.append(Ranking(f"{caption} at {shown} {what}", rows))
+    ends = data.theta_mean.mean("seed", skipna=True).sel(size=[smallest, shown])
+    changes = [
+        f"{' to '.join(number(float(end)) for end in ends.sel(learner=name))} for {learner_name(name)}"
+        for name in THREE
+    ]
+    return [*sentences, f"From {smallest} to {shown} {what} the mean of theta goes from {listing(changes)}."]
 
 
 def _specificity(results: Results) -> Sentences:
@@ -110,7 +85,7 @@ def _specificity(results: Results) -> Sentences:
     return sentences
 
 
-def _specificities(results: Results) -> Table:
+def _specificities(results: Results) -> list[Table]:
     columns = {
         "start_specificity": "start",
         "specificity": "end",
@@ -124,35 +99,34 @@ def _specificities(results: Results) -> Table:
             values = [number(float(data[variable].sel(learner=name)), 3) for variable in columns]
             rows.append([f"{learner_name(name)}, {part}", *values])
     head = ["learner and task", *columns.values()]
-    return Table("Mean specificity at the start and the end of learning", head, rows)
+    return [Table("Mean specificity at the start and the end of learning", head, rows)]
 
 
-def _reward(part: str, what: str) -> Callable[[Results], Sentences]:
-    def sentences(results: Results) -> Sentences:
+def _reward(results: Results) -> Sentences:
+    rankings = []
+    for part, what in (("static", "stimuli"), ("sequence", "sequences")):
         accuracy = results.get("7", part).accuracy.isel(size=-1)
-        names = [str(name) for name in accuracy.learner.values]
-        plain = [name for name in names if name.startswith("GradientWeights")]
+        plain = plain_readouts(accuracy)
         kept = best(accuracy.sel(learner=plain))
         batch = learner_name(kept).rpartition(" ")[2]
         words = f"Accuracy at {int(accuracy['size'])} {what}; of GD_W's batches {batch} is the best there"
-        return [ranking(words, accuracy.sel(learner=[*(name for name in names if name not in plain), kept]))]
+        rankings.append(ranking(words, accuracy.drop_sel(learner=[name for name in plain if name != kept])))
+    return rankings
 
-    return sentences
 
-
-def _controls(part: str) -> Callable[[Results], Table]:
-    def table(results: Results) -> Table:
+def _controls(results: Results) -> list[Table]:
+    tables = []
+    for part in results.plan.parts("S1"):
         data = results.get("S1", part).squeeze("size")
         rows = [
             [
                 learner_name(name),
-                *(spread(data[variable].sel(learner=name), 3) for variable in ("accuracy", "coding_level")),
+                *(spread(data[column].sel(learner=name), 3) for column in ("accuracy", "coding_level")),
             ]
             for name in map(str, data.learner.values)
         ]
-        return Table(f"Controls, {part}", ["readout", "accuracy", "active"], rows)
-
-    return table
+        tables.append(Table(f"Controls, {part}", ["readout", "accuracy", "active"], rows))
+    return tables
 
 
 def _limit(results: Results) -> Sentences:
@@ -193,10 +167,18 @@ def _stability(results: Results) -> Sentences:
     return sentences
 
 
-def _forgetting(results: Results) -> Finding:
+def _forgetting(results: Results) -> Sentences:
+    last = results.get("S5").squeeze("size").group_accuracy.isel(stage=-1)
+    return [
+        ranking(f"When the last of {last.sizes['group']} groups was learned, over all groups", last.mean("group")),
+        ranking("On the first group", last.isel(group=0)),
+    ]
+
+
+def _groups(results: Results) -> list[Table]:
     accuracy = results.get("S5").squeeze("size").group_accuracy
-    last, n = accuracy.isel(stage=-1), accuracy.sizes["group"]
-    fresh = xr.concat([accuracy.isel(stage=i, group=i) for i in range(n)], "group")
+    last = accuracy.isel(stage=-1)
+    fresh = xr.concat([accuracy.isel(stage=i, group=i) for i in range(accuracy.sizes["group"])], "group")
     columns = {
         "first group, at the end": last.isel(group=0),
         "all groups, at the end": last.mean("group"),
@@ -206,15 +188,11 @@ def _forgetting(results: Results) -> Finding:
         [learner_name(name), *(spread(column.sel(learner=name), 3) for column in columns.values())]
         for name in map(str, accuracy.learner.values)
     ]
-    sentences = [
-        ranking(f"When the last of {n} groups was learned, over all groups", last.mean("group")),
-        ranking("On the first group", last.isel(group=0)),
-    ]
-    return Finding(sentences, [Table("Accuracy on groups learned one after another", ["learner", *columns], rows)])
+    return [Table("Accuracy on groups learned one after another", ["learner", *columns], rows)]
 
 
 def _numbers(results: Results) -> Sentences:
-    grid = means(results.get("S6", "numbers").squeeze("size").accuracy)
+    grid = results.get("S6", "numbers").squeeze("size").accuracy.mean("seed", skipna=True).fillna(0.0)
     worst, *_, top = np.argsort(grid.values)
     low, high = (str(grid.learner.values[i]).removeprefix("grid ").replace(" ", ", ") for i in (worst, top))
     least, most, middle = (number(float(value)) for value in (grid.min(), grid.max(), grid.median()))
@@ -224,63 +202,18 @@ def _numbers(results: Results) -> Sentences:
     ]
 
 
-FINDINGS: Mapping[str, Callable[[Results], Finding]] = {
-    "1": Sources([_network]),
-    "2": _accuracies("2", "stimuli", STIMULI),
-    "3": _thresholds("3", "stimuli", STIMULI),
-    "4": _accuracies("4", "sequences", SEQUENCES),
-    "5": _thresholds("5", "sequences", SEQUENCES),
-    "6": Sources([_specificity], [_specificities]),
-    "7": Sources(
-        [_reward("static", "stimuli"), _reward("sequence", "sequences")],
-        [
-            Means("Accuracy by number of stimuli, learned by reward", "7", "static", head="stimuli"),
-            Means("Accuracy by number of sequences, learned by reward", "7", "sequence", head="sequences"),
-        ],
-    ),
-    "S1": Sources(
-        [
-            Ranked("Without thresholds", "S1", "connected", kinds=("Ridge", "GradientWeights")),
-            Ranked("Thresholds by gradient", "S1", "connected", kinds=("GradientThresholds",)),
-            Ranked("Thresholds by search, and both", "S1", "connected", kinds=("Metropolis", "Composed")),
-            Ranked("Without connections", "S1", "unconnected"),
-            Ranked("After {episodes} episodes", "S1", "short"),
-        ],
-        [_controls(part) for part in ("connected", "unconnected", "short")],
-    ),
-    "S2": Sources(
-        [
-            Ranked("At {size} resampled odours", "S2", at=("size", 0)),
-            Ranked("At {size} resampled odours", "S2", at=("size", -1)),
-            _limit,
-        ],
-        [Means("Accuracy by number of resampled odours", "S2", head="odours")],
-    ),
-    "S3": Sources(
-        [_forms],
-        [
-            Means("Accuracy by softmax", "S3", along="input_weights"),
-            Means("Accuracy by argmax", "S3", variable="argmax_accuracy", along="input_weights"),
-        ],
-    ),
-    "S4": Sources(
-        [_stability], [Means("Accuracy by threshold and input gain", "S4", along="input_gain", head="threshold")]
-    ),
+SENTENCES: Mapping[str, Callable[[Results], Sentences]] = {
+    "1": _network,
+    "2": partial(_accuracies, "2", "stimuli", STIMULI),
+    "3": partial(_thresholds, "3", "stimuli", STIMULI),
+    "4": partial(_accuracies, "4", "sequences", SEQUENCES),
+    "5": partial(_thresholds, "5", "sequences", SEQUENCES),
+    "6": _specificity,
+    "7": _reward,
+    "S2": _limit,
+    "S3": _forms,
+    "S4": _stability,
     "S5": _forgetting,
-    "S6": Sources(
-        [
-            Ranked("{size} odours, one part removed at a time", "S6", "parts static"),
-            Ranked("{size} sequences, one part removed at a time", "S6", "parts sequence"),
-            _numbers,
-            Ranked("Classes, {n_classes:g}", "S6", "classes", at=("n_classes", -1)),
-            Ranked("Neurons, {n_neurons:g}", "S6", "neurons", at=("n_neurons", 0)),
-            Ranked("Noise, {noise:g}", "S6", "noise", at=("noise", -1)),
-            Ranked("{size} odours, after {episodes} episodes", "S6", "long"),
-        ],
-        [
-            Means("Accuracy by classes", "S6", "classes", along="n_classes", head="classes"),
-            Means("Accuracy by neurons", "S6", "neurons", along="n_neurons", head="neurons"),
-            Means("Accuracy by noise", "S6", "noise", along="noise", head="noise"),
-        ],
-    ),
+    "S6": _numbers,
 }
+TABLES: Mapping[str, Callable[[Results], list[Table]]] = {"6": _specificities, "S1": _controls, "S5": _groups}

@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from kenyon.paper.plan import FIGURES, Results
-from kenyon.paper.report.finding import Finding, best
+from kenyon.paper.plan import FIGURES, Results, best
+from kenyon.paper.report.finding import Finding
 from kenyon.paper.report.text import Table, learner_name, listing, number, spread
 from kenyon.paper.verdicts import Effect, effect
 
