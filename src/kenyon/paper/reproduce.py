@@ -1,9 +1,9 @@
-"""The whole of it: run what is missing, draw the figures, judge the claims, write the report.
+"""The whole reproduction: run what is missing, draw the figures, judge the claims, write the report.
 
 DIR/results/       one file per trial, shared by all figures
 DIR/figures/       figure1.svg, .pdf, .png, ...
 DIR/claims.json    the verdicts
-DIR/report.html    all of it on one page
+DIR/report.html    everything on one page
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from kenyon.paper.plan import FIGURES, Plan, Results
 from kenyon.paper.report import write_report
 from kenyon.paper.verdicts import Effect, Verdict
 
-CLOCK = "run.json"  # how much time the runs have taken, and what was run
+CLOCK = "run.json"  # what was run, and how long it took
 
 
 class Reproduced(NamedTuple):
-    """What came of it."""
+    """The outcome of a reproduction."""
 
     folder: Path
     verdicts: list[Verdict]  # none unless all figures were asked for
-    seconds: float  # all runs together
+    seconds: float  # of all runs together
 
 
 def reproduce(
@@ -54,13 +54,13 @@ def reproduce(
     Parameters
     ----------
     folder
-        Where to put results, figures and report; what is there already is not run again.
+        Where to put results, figures and report; existing results are not run again.
     figures
         Which figures, such as ["2", "S1"]. Claims and report need all of them.
     seeds
-        Number of seeds; 5 if left out, and 2 if quick.
+        Number of seeds: 5 by default, 2 if quick.
     quick
-        Small sizes, to see it work.
+        Whether to run small sizes, to see it work.
     workers, cluster, report
         As in `run_experiment`.
     """
@@ -76,7 +76,7 @@ def reproduce(
     experiment = Experiment("reproduction", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
-        raise StoreError(f"{len(outcome.failed)} trials failed, the first: {next(iter(outcome.failed.values()))}")
+        raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
     for figure in figures:  # so that its results can be opened by its name
         Store(results.folder).register(plan.experiment(figure))
     report.say(f"drawing {len(figures)} figures")
@@ -89,7 +89,7 @@ def reproduce(
 
 
 def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
-    """Judge and write the report anew from the results in a folder, without running anything."""
+    """Draw, judge and write the report again from the results in a folder, without running anything."""
     folder = _checks.path("folder", folder)
     clock = _read_clock(folder)
     if not clock:
@@ -102,7 +102,7 @@ def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
 
 
 def _draw(figures: Sequence[str], results: Results, folder: Path, processes: int) -> None:
-    """Draw figures, some at the same time."""
+    """Draw figures, several at a time if there are processes for it."""
     if processes == 1:
         for figure in figures:
             save(figure, results, folder)
@@ -128,7 +128,7 @@ def _read_clock(folder: Path) -> dict[str, Any]:
 
 
 def _clock(folder: Path, plan: Plan, seconds: float) -> float:
-    """Add the time of this run to that of earlier ones of the same plan; return the sum."""
+    """Add the time of this run to that of earlier runs of the same plan, and return the sum."""
     known, now = _read_clock(folder), plan._asdict()
     if all(known.get(name) == value for name, value in now.items()):
         seconds += float(known["seconds"])

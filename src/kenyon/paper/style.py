@@ -1,7 +1,7 @@
-"""How figures look: a colour, a marker and a dash for every learner, sizes, and means with intervals over seeds.
+"""How figures look: a colour, a marker and a dash for every learner; and means with intervals over seeds.
 
-Colours are those of Okabe and Ito, which readers with any of the common colour deficiencies can tell apart; markers
-and dashes say the same once more.
+Colours are those of Okabe and Ito, which readers with any common colour deficiency can tell apart; markers and dashes
+carry the same information.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from kenyon.paper.verdicts import interval
 
 CM = 1 / 2.54
-WIDTH = 17.0  # of a page, in centimetres; a panel is half of it
+WIDTH = 17.0  # of a page, in centimetres
 INK, FAINT, WARNING = "0.15", "0.5", "#B00020"
 QUICK = "quick run: small sizes, not the paper's"
-MAP = "cividis"  # for accuracies and states: even in lightness, and safe
+MAP = "cividis"  # for accuracies and states: perceptually uniform, also with colour deficiencies
 PAPER = ("GradientWeights", "GradientThresholds", "Metropolis", "Composed")
 FIVE = (*PAPER, "Normalised")
 
@@ -50,12 +50,12 @@ LOOKS: Mapping[str, Look] = {
 
 
 def context() -> Any:
-    """Return a context in which figures look like ours, whatever the user's own settings are."""
+    """Return a context with our style for figures, whatever the user's own settings are."""
     return style.context(["default", "kenyon.paper.figures.kenyon"])
 
 
 def look(name: str) -> Look:
-    """Return how a learner is drawn; one with settings in its name as its kind, but hollow."""
+    """Return how a learner is drawn: one with settings in its name like its kind, but hollow."""
     if name in LOOKS:
         return LOOKS[name]
     kinds = [kind for kind in LOOKS if name.startswith(f"{kind} ")]
@@ -63,7 +63,7 @@ def look(name: str) -> Look:
 
 
 def odour(name: str) -> str:
-    """Return the name of an odour, its dilution as a power of ten."""
+    """Return the name of an odour, with its dilution as a power of ten."""
     return re.sub(r" 1e-0*(\d+)$", r" $10^{-\1}$", name)
 
 
@@ -73,16 +73,16 @@ class Summary(NamedTuple):
     mean: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    missing: NDArray[np.bool_]  # where a seed has no value, such as one that diverged
+    missing: NDArray[np.bool_]  # where a seed has no value, for instance because it diverged
 
 
 def summary(values: ArrayLike) -> Summary:
-    """Return means and intervals over the first axis, that of the seeds; NaN where no seed has a value.
+    """Return means and intervals over seeds, the first axis; NaN where no seed has a value.
 
     Parameters
     ----------
     values
-        Shape (n_seeds, n_points). Seeds without a value at a point are left out there, and `missing` says so.
+        Shape (n_seeds, n_points). Seeds without a value at a point are left out there and flagged in `missing`.
     """
     array = np.atleast_2d(np.asarray(values, np.float64))
     missing = ~np.isfinite(array)
@@ -93,10 +93,5 @@ def summary(values: ArrayLike) -> Summary:
 
 
 def over(array: Any, name: str) -> NDArray[np.float64]:
-    """Return the values of an array of xarray with a row per seed and a column along dimension `name`."""
+    """Return the values of a DataArray with a row per seed and a column along dimension `name`."""
     return np.asarray(array.transpose("seed", name).values, np.float64)
-
-
-def thousands(values: ArrayLike) -> NDArray[np.float64]:
-    """Return numbers of episodes in thousands."""
-    return np.asarray(values, np.float64) / 1000

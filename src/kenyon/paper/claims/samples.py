@@ -1,4 +1,4 @@
-"""What claims are judged by: numbers over seeds, taken from the results of a figure."""
+"""Numbers over seeds that claims are judged by, taken from the results of a figure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def name_of(learner: str) -> str:
 
 
 def values(data: xr.Dataset, variable: str, learner: str, size: int) -> Samples:
-    """Return a variable of a learner at a size, one number per seed; an accuracy that is NaN is that of guessing."""
+    """Return a variable of a learner at a size, one number per seed; a missing accuracy counts as guessing."""
     found = data[variable].sel(learner=learner, size=size).values.astype(np.float64)
     return np.where(np.isnan(found), GUESS, found) if variable.endswith("accuracy") else found
 
@@ -46,14 +46,14 @@ def curve_mean(data: xr.Dataset, learner: str) -> Samples:
 
 
 def convergence_time(data: xr.Dataset, learner: str) -> Samples:
-    """Return the episodes it takes to reach LEVEL, those of the whole run where that never happens; of one size."""
+    """Return the episodes needed to reach LEVEL, or all of them if it is never reached; `data` is of one size."""
     curves = data.training_accuracy.sel(learner=learner).transpose("seed", "episode")
     times = np.array([episodes_to_reach(curves.episode.values, curve, LEVEL) for curve in curves.values])
     return np.where(np.isnan(times), float(curves.episode[-1]), times)
 
 
 def woken(data: xr.Dataset, learner: str) -> Samples:
-    """Return the share of initially silent neurons that are active in over 1% of test episodes in the end."""
+    """Return the share of initially silent neurons that are active in over 1% of test episodes at the end."""
     start, end = data.start_activity.sel(learner=learner), data.activity.sel(learner=learner)
     silent = (start == 0).where(start.notnull())
     active = ((end > 0.01) & (silent == 1)).sum("neuron").values

@@ -1,4 +1,4 @@
-"""The figures of the reproduction: each a function of stored results, nothing simulated."""
+"""The figures of the reproduction: functions of stored results that simulate nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DRAWN: Mapping[str, Callable[[Results], Any]] = {
     "S5": forgetting.figure_s5,
     "S6": normalised.figure_s6,
 }
-# What a file says of itself; dates and versions left out, so that the same figure is the same file.
+# Metadata of files, without dates and versions, so that the same figure gives the same file.
 METADATA: Mapping[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -44,10 +44,10 @@ def draw(figure: str, results: Results) -> Figure:
     figure
         Its name: one of `kenyon.paper.plan.FIGURES`, such as "2" or "S1".
     results
-        Where its numbers come from. Those of a quick plan are marked as such in the figure.
+        Where its numbers come from. A figure of a quick plan says so.
     """
     if figure not in DRAWN:
-        raise ValueError(f"there is no figure {figure!r} (there are: {', '.join(DRAWN)})")
+        raise ValueError(f"there is no figure {figure!r}; choose from {', '.join(DRAWN)}")
     with style.context():
         drawn: Figure = DRAWN[figure](results)
         if results.plan.quick:
@@ -63,7 +63,7 @@ def save(figure: str, results: Results, folder: str | Path) -> list[Path]:
     written = [folder / f"figure{figure}.{kind}" for kind in METADATA]
     with style.context():
         drawn.draw_without_rendering()
-        drawn.set_layout_engine("none")  # laid out once, so that all three are the same picture
+        drawn.set_layout_engine("none")  # lay it out once, so that all three files show the same picture
         for path, metadata in zip(written, METADATA.values(), strict=True):
             drawn.savefig(path, metadata=metadata)
     return written

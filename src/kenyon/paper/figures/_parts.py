@@ -12,9 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from kenyon.paper.style import CM, FAINT, INK, WARNING, WIDTH, Look, Summary, look, over, summary, thousands
+from kenyon.paper.style import CM, FAINT, INK, WARNING, WIDTH, Look, Summary, look, over, summary
 
-CROSS: dict[str, Any] = {"color": WARNING, "linestyle": "", "marker": "x", "markersize": 7}  # some seeds have no value
+CROSS: dict[str, Any] = {
+    "color": WARNING,
+    "linestyle": "",
+    "marker": "x",
+    "markersize": 7,
+}  # where seeds have no value
 
 
 def new_figure(height: float, width: float = WIDTH) -> Any:
@@ -36,9 +41,8 @@ def panels(figure: Any, rows: int, columns: int, sharex: Any = False) -> Any:
 
 
 def named(data: xr.Dataset, wanted: Iterable[str]) -> dict[str, Look]:
-    """Return the looks of those of the wanted learners that were run."""
-    there = {str(name) for name in data.learner.values}
-    return {name: look(name) for name in wanted if name in there}
+    """Return how the wanted learners are drawn, as far as they were run."""
+    return {name: look(name) for name in wanted if name in data.learner.values}
 
 
 def curves(ax: Any, data: xr.Dataset, looks: Mapping[str, Look]) -> None:
@@ -46,7 +50,7 @@ def curves(ax: Any, data: xr.Dataset, looks: Mapping[str, Look]) -> None:
     for name, seen in looks.items():
         own = data.training_accuracy.sel(learner=name).dropna("episode", how="all")
         if own.size:
-            x, values = thousands(own.episode), summary(over(own, "episode"))
+            x, values = own.episode.values / 1000, summary(over(own, "episode"))
             every = max(1, len(x) // 5)
             ax.fill_between(x, values.low, values.high, color=seen.colour, alpha=0.2, linewidth=0)
             ax.plot(x, values.mean, markevery=(every // 2, every), **stroke(seen))
@@ -57,7 +61,7 @@ def curves(ax: Any, data: xr.Dataset, looks: Mapping[str, Look]) -> None:
 def against(ax: Any, data: xr.Dataset, variable: str, looks: Mapping[str, Look]) -> None:
     """Draw a variable against size, a line per learner, with bars for the intervals.
 
-    Learners stand a little beside each other, so that no bar hides another.
+    Learners are shifted a little, so that no bar hides another.
     """
     x = np.asarray(data["size"].values, np.float64)
     for i, (name, seen) in enumerate(looks.items()):
@@ -66,7 +70,7 @@ def against(ax: Any, data: xr.Dataset, variable: str, looks: Mapping[str, Look])
 
 
 def from_zero(ax: Any, top: float | None = None) -> None:
-    """Let an axis begin just below 0, so that what is 0 can be seen."""
+    """Start an axis just below 0, so that zeros can be seen."""
     high = ax.get_ylim()[1] if top is None else top
     ax.set_ylim(-0.03 * high, 1.03 * high)
 
@@ -95,7 +99,7 @@ def points(ax: Any, x: ArrayLike, values: Summary, seen: Look) -> None:
 
 
 def chance(ax: Any, level: float, text: bool = True) -> None:
-    """Draw the accuracy of a guess."""
+    """Draw the accuracy of guessing."""
     ax.axhline(level, color=FAINT, linestyle=":", linewidth=0.9, zorder=0)
     if text:
         place = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "xytext": (3, -3)}
@@ -105,7 +109,7 @@ def chance(ax: Any, level: float, text: bool = True) -> None:
 
 
 def accuracy_axis(ax: Any, level: float = 0.5, text: bool = True) -> None:
-    """Let an axis of accuracies go from chance to 1, or from what is below chance; draw into it first."""
+    """Let an axis of accuracies span chance, or any lower value, to 1; call this after drawing."""
     chance(ax, level, text)
     room = 0.12 * (1 - level)
     lowest = min(other.dataLim.y0 for other in ax.get_shared_y_axes().get_siblings(ax))
@@ -113,7 +117,7 @@ def accuracy_axis(ax: Any, level: float = 0.5, text: bool = True) -> None:
 
 
 def setting(data: xr.Dataset, name: str) -> Any:
-    """Return a setting that all trials have in common."""
+    """Return a setting that all trials share."""
     return json.loads(data.attrs["config"])[name]
 
 
@@ -123,7 +127,7 @@ def learner_setting(data: xr.Dataset, learner: str, name: str) -> Any:
 
 
 def guess(data: xr.Dataset) -> float:
-    """Return the accuracy of a guess."""
+    """Return the accuracy of guessing."""
     return 1 / int(setting(data, "task.n_classes"))
 
 
@@ -139,14 +143,14 @@ def legend(figure: Any, looks: Iterable[Look], columns: int = 6, extra: Sequence
 
 
 def crossed(*arrays: xr.DataArray) -> list[Line2D]:
-    """Return the legend's entry for diverged seeds, if there are any."""
-    there = any(bool(np.isnan(array.values).any()) for array in arrays)
-    mark = Line2D([], [], **CROSS, label="some seeds diverged, and are left out")
-    return [mark] if there else []
+    """Return the legend entry for diverged seeds, if there are any."""
+    if not any(np.isnan(array.values).any() for array in arrays):
+        return []
+    return [Line2D([], [], **CROSS, label="some seeds diverged, and are left out")]
 
 
 def write_cells(ax: Any, values: ArrayLike, middle: float, size: float = 6) -> None:
-    """Write the values of a heat map into its cells, dark on light, and light where it is below the middle."""
+    """Write the values of a heat map into its cells, in white where the map is dark, below the middle."""
     for (row, column), value in np.ndenumerate(np.asarray(values)):
         if np.isfinite(value):
             colour = INK if value > middle else "white"

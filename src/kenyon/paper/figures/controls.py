@@ -53,11 +53,11 @@ def figure_s1(results: Results) -> Any:
 
 
 def control_label(name: str, data: xr.Dataset) -> str:
-    """Return what a control is called."""
-    if found := re.fullmatch(r"GradientThresholds percentile percentile=(\d+)", name):
-        return rf"GD$_\theta$ from percentile {found[1]}"
-    if found := re.fullmatch(r"GradientWeights batch=(\d+)", name):
-        return f"GD$_W$, batch {found[1]}"
+    """Return the label of a control."""
+    if match := re.fullmatch(r"GradientThresholds percentile percentile=(\d+)", name):
+        return rf"GD$_\theta$ from percentile {match[1]}"
+    if match := re.fullmatch(r"GradientWeights batch=(\d+)", name):
+        return f"GD$_W$, batch {match[1]}"
     label = CONTROLS.get(name, look(name).label)
     return label.replace("{start}", f"{parts.learner_setting(data, name, 'start')}")
 
@@ -96,7 +96,7 @@ def figure_s2(results: Results) -> Any:
 
 
 def _cover(ax: Any, limit: int) -> None:
-    """Draw how many stimuli in general position a linear readout can put into any two classes, half of the time."""
+    """Draw how many stimuli in general position a linear readout can split into two random classes half of the time."""
     ax.axvline(limit, color=INK, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=0)
     side = "right" if limit > sum(ax.get_xlim()) / 2 else "left"
     place: dict[str, Any] = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "va": "top"}
@@ -105,7 +105,7 @@ def _cover(ax: Any, limit: int) -> None:
 
 
 def figure_s3(results: Results) -> Any:
-    """Draw accuracy for other forms of the input weights, and of argmax beside softmax."""
+    """Draw accuracy for other forms of the input weights, by softmax and by argmax."""
     data = results.get("S3")
     figure = parts.new_figure(13.5)
     axes = parts.panels(figure, 2, 2)

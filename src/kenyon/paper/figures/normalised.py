@@ -1,7 +1,8 @@
-"""Figure S6: Normalised beside all others, what its parts give, its three numbers, and where it fails."""
+"""Figure S6: Normalised beside the others, what each of its parts adds, its three numbers, and where it fails."""
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,10 @@ from kenyon.paper.plan import SEQUENCES, STIMULI, Results, nearest_size
 from kenyon.paper.style import FIVE, MAP, Look, look, over, summary
 
 BESIDE = ("GradientWeights", "Composed", "Normalised", "Ridge")
-LIMITS = {"classes": "n_classes", "neurons": "n_neurons", "noise": "noise"}
-AXES = {
-    "n_classes": "number of classes (log scale)",
-    "n_neurons": "number of neurons N (log scale)",
-    "noise": r"input noise $\sigma$",
+LIMITS = {  # setting, label of its axis, title
+    "classes": ("n_classes", "number of classes (log scale)", "Many classes"),
+    "neurons": ("n_neurons", "number of neurons N (log scale)", "Small networks"),
+    "noise": ("noise", r"input noise $\sigma$", "Noise"),
 }
 PARTS = {
     "Normalised": look("Normalised")._replace(label="complete"),
@@ -28,7 +28,7 @@ PARTS = {
 
 
 def figure_s6(results: Results) -> Any:
-    """Draw all there is on Normalised: curves, parts, numbers and limits, from top to bottom."""
+    """Draw curves, parts, numbers and limits, from top to bottom."""
     figure = parts.new_figure(34)
     curves, without, numbers, limits = figure.subfigures(4, 1, height_ratios=[11.6, 6.6, 6.2, 11.2])
     _curves(curves, results)
@@ -73,7 +73,7 @@ def grid(data: xr.Dataset) -> dict[float, tuple[list[float], list[float], Any]]:
     cells: dict[tuple[float, float, float], float] = {}
     for name in (str(name) for name in data.learner.values):
         q = float(parts.learner_setting(data, name, "start")["percentile"])
-        mu, k = (float(parts.learner_setting(data, name, one)) for one in ("mu", "k"))
+        mu, k = (float(parts.learner_setting(data, name, setting)) for setting in ("mu", "k"))
         cells[q, k, mu] = float(data.accuracy.sel(learner=name).mean())
     qs, ks, mus = (sorted({cell[i] for cell in cells}) for i in range(3))
     return {q: (mus, ks, np.array([[cells.get((q, k, mu), np.nan) for mu in mus] for k in ks])) for q in qs}
@@ -99,37 +99,33 @@ def _numbers(figure: Any, data: xr.Dataset) -> None:
 
 def _limits(figure: Any, results: Results) -> None:
     """Draw accuracy against classes, neurons and noise, and a long training."""
-    axes = figure.subplots(2, 2).ravel()
-    for ax, (part, name) in zip(axes, LIMITS.items(), strict=False):
+    axes, letters = figure.subplots(2, 2).ravel(), ascii_lowercase[6 + len(grid(results.get("S6", "numbers"))) :]
+    for ax, letter, (part, (name, label, head)) in zip(axes, letters, LIMITS.items(), strict=False):
         data = results.get("S6", part)
-        _along(ax, data, name)
+        _along(ax, data, name, label)
+        parts.title(ax, letter, f"{head}: {int(data.size.max())} stimuli")
     _guesses(axes[0])
     long = results.get("S6", "long")
     parts.curves(axes[3], long.isel(size=0), parts.named(long, FIVE))
+    parts.title(axes[3], letters[3], f"Long training: {int(long.size.max())} resampled stimuli")
     for ax in axes[1:]:
         parts.accuracy_axis(ax, parts.guess(long))
-    heads = ("Many classes", "Small networks", "Noise", f"Long training: {int(long.size.max())} resampled stimuli")
-    start = 6 + len(grid(results.get("S6", "numbers")))
-    for ax, head, letter in zip(axes, heads, "abcdefghijklmnopqrstuvwxyz"[start:], strict=False):
-        about = "" if ax is axes[3] else f": {int(data.size.max())} stimuli"
-        parts.title(ax, letter, head + about)
     parts.legend(figure, map(look, BESIDE), 4)
 
 
-def _along(ax: Any, data: xr.Dataset, name: str) -> None:
+def _along(ax: Any, data: xr.Dataset, name: str, label: str) -> None:
     """Draw accuracy against a setting."""
     values = np.asarray(data[name].values, np.float64)
     for learner, seen in parts.named(data, BESIDE).items():
         parts.points(ax, values, summary(over(data.accuracy.sel(learner=learner).isel(size=0), name)), seen)
-    if name != "noise":
-        ax.set_xscale("log")
+    ax.set_xscale("linear" if name == "noise" else "log")
     ax.set_xticks(values, [f"{value:g}" for value in values])
     ax.minorticks_off()
-    ax.set(xlabel=AXES[name], ylabel="accuracy, fresh noise")
+    ax.set(xlabel=label, ylabel="accuracy, fresh noise")
 
 
 def _guesses(ax: Any) -> None:
-    """Draw the accuracy of a guess, which falls with the number of classes."""
+    """Draw the accuracy of guessing, which falls with the number of classes."""
     n = ax.get_xticks()
     ax.plot(n, 1 / n, color="0.5", linestyle=":", linewidth=0.9)
     ax.annotate("chance", (n[0], 1 / n[0]), xytext=(0, -18), textcoords="offset points", color="0.5", fontsize=6.5)

@@ -19,7 +19,7 @@ AFTER = look("Composed")._replace(label="after, Composed")
 
 
 def figure6(results: Results) -> Any:
-    """Draw histograms of specificity: Composed against where it began, and all learners after learning."""
+    """Draw histograms of specificity: Composed before and after learning, and all learners after it."""
     figure = parts.new_figure(12.5)
     axes = parts.panels(figure, 2, 2, sharex="col")
     for column, part in enumerate(("static", "sequence")):
@@ -66,7 +66,7 @@ def _learners(ax: Any, data: xr.Dataset) -> None:
 def _histogram(ax: Any, values: xr.DataArray, edges: NDArray[np.float64], seen: Look, filled: bool = False) -> None:
     """Draw the mean share of neurons in each bin and its interval over seeds; the mean specificity is in the legend."""
     found = summary(shares(values, edges))
-    low, high = (np.append(one, one[-1]) for one in (found.low, found.high))
+    low, high = (np.append(end, end[-1]) for end in (found.low, found.high))
     if filled:
         ax.stairs(found.mean, edges, fill=True, color=seen.colour, alpha=0.3, baseline=1e-9)
     else:

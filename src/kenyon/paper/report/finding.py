@@ -1,4 +1,4 @@
-"""What a figure comes to, and the pieces that it is said with: rankings of learners, and tables of means."""
+"""The findings of a figure, and what they are made of: rankings of learners, and tables of means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Sentences = Sequence[str | Ranking]
 
 
 class Finding(NamedTuple):
-    """What a figure comes to."""
+    """What a figure shows, in words and numbers."""
 
     sentences: Sentences
     tables: Sequence[Table]

@@ -1,4 +1,4 @@
-"""What we found, figure by figure: sentences and tables made from the results, none of them written beforehand."""
+"""What we found, figure by figure: sentences and tables made from the results."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _network(results: Results) -> Sentences:
     V = data.example_state.values
     return [
         f"Drawn here: {config['reservoir.n_neurons']} neurons, {int(data['size'])} stimuli and "
-        f"{int(sequences['size'])} sequences. Over {data.sizes['example']} episodes the states V reach from "
+        f"{int(sequences['size'])} sequences. Over {data.sizes['example']} episodes the states V range from "
         f"{number(float(V.min()))} to {number(float(V.max()))}, and without thresholds "
         f"{share(float((V > 0).mean()))} of them are active.",
         f"Prelearning starts theta_g at {number(float(data.start_theta_mean))}, which leaves "
         f"{share(float(data.start_coding_level))} of the neurons active; after {episodes(data)} episodes of Composed "
-        f"it is {share(float(data.coding_level))}, with {share(float(data.accuracy))} of choices right.",
+        f"it is {share(float(data.coding_level))}, with {share(float(data.accuracy))} of choices correct.",
     ]
 
 
@@ -109,7 +109,7 @@ def _reward(results: Results) -> Sentences:
         plain = plain_readouts(accuracy)
         kept = best(accuracy.sel(learner=plain))
         batch = learner_name(kept).rpartition(" ")[2]
-        words = f"Accuracy at {int(accuracy['size'])} {what}; of GD_W's batches {batch} is the best there"
+        words = f"Accuracy at {int(accuracy['size'])} {what}; the best batch of GD_W there is {batch}"
         rankings.append(ranking(words, accuracy.drop_sel(learner=[name for name in plain if name != kept])))
     return rankings
 
@@ -147,7 +147,7 @@ def _forms(results: Results) -> Sentences:
         f"With lognormal weights the order is {listing(orders['lognormal'])}, best first. The order of the means "
         f"is the same for {len(forms) - len(others)} of {len(forms)} forms"
         + (f"; it differs for {listing(others)}." if others else "."),
-        f"By argmax the order of the means is that by softmax for {same} of {len(forms)} forms.",
+        f"Choosing by argmax gives the same order as softmax for {same} of {len(forms)} forms.",
     ]
 
 
@@ -170,7 +170,7 @@ def _stability(results: Results) -> Sentences:
 def _forgetting(results: Results) -> Sentences:
     last = results.get("S5").squeeze("size").group_accuracy.isel(stage=-1)
     return [
-        ranking(f"When the last of {last.sizes['group']} groups was learned, over all groups", last.mean("group")),
+        ranking(f"After the last of {last.sizes['group']} groups, over all groups", last.mean("group")),
         ranking("On the first group", last.isel(group=0)),
     ]
 

@@ -1,4 +1,4 @@
-"""Our own learner beside the paper's, where it fails, and what did not run as configured: all from the results."""
+"""Our own learner beside the paper's, where it fails, and what did not run as configured."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kenyon.paper.report.text import Table, learner_name, listing, number, sprea
 from kenyon.paper.verdicts import Effect, effect
 
 OURS = "Normalised"
-TIE = 0.001  # differences in accuracy that are taken for none: two choices of a test of 2000
-OFFLINE = ("Ridge", "RecursiveLeastSquares")  # least squares over all episodes: no contest for a cheap online rule
+TIE = 0.001  # smaller differences in accuracy count as none: two choices in a test of 2000
+OFFLINE = ("Ridge", "RecursiveLeastSquares")  # least squares over all episodes: not comparable with a cheap online rule
 COMPARED = (  # figure, part, task, unit of its size
     ("2", "", "static", "stimuli"),
     ("4", "", "sequence", "sequences"),
@@ -117,10 +117,10 @@ def summary(results: Results) -> Finding:
     dearer = [contest for contest in offline if contest.lead.value <= -TIE]
     worst = min(online, key=lambda contest: float(contest.ours.mean()))
     sentences = [
-        f"In {len(ahead)} of {len(online)} settings Normalised is ahead of the best of all other online learners, with "
-        f"the whole interval above 0; in {len(behind)} its mean is below. Differences under {TIE} count as none.",
+        f"In {len(ahead)} of {len(online)} settings Normalised is ahead of the best other online learner, with "
+        f"the whole interval above 0; in {len(behind)} its mean is lower. Differences below {TIE} count as none.",
         f"Least squares, which costs far more, is ahead of it in {len(dearer)} of {len(offline)} settings.",
-        f"It does worst at: {worst.setting}, {spread(worst.ours)} correct ({learner_name(worst.rival)} "
+        f"It does worst here: {worst.setting}, {spread(worst.ours)} correct ({learner_name(worst.rival)} "
         f"{spread(worst.theirs)}).",
         _forgetting(results),
     ]
@@ -134,7 +134,7 @@ def _forgetting(results: Results) -> str:
     most = best(last)
     others = "no other keeps more" if most == OURS else f"{learner_name(most)} keeps {spread(last.sel(learner=most))}"
     kept = spread(last.sel(learner=OURS))
-    return f"Learning groups of stimuli in turn (figure S5) it keeps {kept} over all groups; {others}."
+    return f"When groups of stimuli are learned in turn (figure S5) it keeps {kept} over all groups; {others}."
 
 
 def _runs(results: Results) -> Iterator[tuple[str, str, xr.Dataset]]:

@@ -1,4 +1,4 @@
-"""The page: everything the report has, put into one HTML file that needs nothing else."""
+"""The page: the whole report in one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kenyon.paper.report.words import About, about
 from kenyon.paper.verdicts import Effect, Verdict, Word
 
 HEAVY = 1_500_000  # bytes of an SVG above which the PNG is shown
-CHOICES = {  # numbers that the section on what the paper left open quotes
+CHOICES = {  # numbers quoted in the section on what the paper left open
     "eta_w": Learner.eta_w,
     "eta_w_on_sequences": ON_SEQUENCES["GradientWeights"]["eta_w"],
     "batches": BATCHES,
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
     about: About
     finding: Finding
     picture: str
-    verdicts: list[Verdict]  # on the claims it bears on
+    verdicts: list[Verdict]  # on claims about it
 
     @property
     def alternative(self) -> str:
@@ -51,15 +51,7 @@ class Shown(NamedTuple):
         return f"Figure {self.name}. {self.about.shows} {plain(self.finding.sentences[0])}"
 
 
-def write_report(
-    results: Results,
-    verdicts: Sequence[Verdict],
-    figures: Path,
-    out: Path,
-    seconds: float,
-    *,
-    command: str = "",
-) -> None:
+def write_report(results: Results, verdicts: Sequence[Verdict], figures: Path, out: Path, seconds: float) -> None:
     """Write the report, completely or not at all.
 
     Parameters
@@ -74,10 +66,8 @@ def write_report(
         The HTML file.
     seconds
         How long it took to get here.
-    command
-        Command that runs it again; by default `kenyon reproduce` with the options of the plan.
     """
-    page = render(results, verdicts, figures, seconds, command)
+    page = render(results, verdicts, figures, seconds)
     part = out.with_name(f".{uuid.uuid4().hex}.part")
     try:
         part.write_text(page, encoding="utf-8")
@@ -87,7 +77,7 @@ def write_report(
         raise
 
 
-def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds: float, command: str) -> str:
+def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds: float) -> str:
     """Return the page."""
     origins, codes = results.provenance(), panel.panel(results)
     words = [verdict.verdict for verdict in verdicts]
@@ -105,7 +95,7 @@ def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds
         diverged=ours.diverged(results),
         facts=provenance.facts(results.plan, origins, seconds),
         sizes=provenance.sizes(results.plan),
-        steps=provenance.steps(origins, command or again(results.plan)),
+        steps=provenance.steps(origins, again(results.plan)),
         **panel_view.view(codes),
     )  # fmt: skip
 
@@ -126,7 +116,7 @@ def _environment() -> Environment:
 
 
 def _asset(name: str) -> Markup:
-    """Return a style sheet or script of ours, which goes into the page unescaped."""
+    """Return our own style sheet or script, which goes into the page unescaped."""
     return Markup((files("kenyon.paper.report") / "templates" / name).read_text(encoding="utf-8"))
 
 
@@ -158,7 +148,7 @@ def effect_words(effect: Effect) -> str:
 
 
 def headline_effects(verdict: Verdict) -> list[Effect]:
-    """Return the first effect, and the first one that bears on the claim as the verdict says if that is another."""
+    """Return the first effect, and the one that decided the verdict if that is another."""
     wanted = {"reproduced": True, "contradicted": False, "inconclusive": None}[verdict.verdict]
     first = verdict.effects[0]
     deciding = next((effect for effect in verdict.effects if effect.supports is wanted), first)

@@ -20,22 +20,22 @@ ACCURACIES: Span = (0.4, 1.0)  # chance is 0.5, and an accuracy may fall below i
 
 
 class Curve(NamedTuple):
-    """A curve against the threshold, in the coordinates of its drawing, and its value where the slider starts."""
+    """A curve against the threshold, in the coordinates of the drawing, and its value where the slider starts."""
 
     name: str
     title: str
     what: str
     value: str
     span: Span
-    rows: list[tuple[str, float]]  # labels of the axis, and where they stand
+    rows: list[tuple[str, float]]  # labels of the axis, and their positions
     columns: list[tuple[str, float]]
-    lines: list[list[Point]]  # in pieces, where there are gaps
+    lines: list[list[Point]]  # in pieces, if there are gaps
     failures: Sequence[tuple[float, float, str]] = ()  # from, to, and what happens to runs there
     runs: Sequence[Point] = ()
 
 
 def view(panel: Panel) -> dict[str, Any]:
-    """Return what the panel's template shows; the page's script moves what moves in it."""
+    """Return what the panel's template shows; the page's script animates it."""
     start = start_index(panel)
     shown = dict.fromkeys([0, start, min(2 * start, len(panel.theta) - 1)])
     return {

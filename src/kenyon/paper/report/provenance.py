@@ -1,4 +1,4 @@
-"""Where the results came from: versions, machines, commits, seeds, sizes, time; and how to run it again."""
+"""Provenance of the results: versions, machines, commits, seeds, sizes, time; and how to run it again."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def machines(origins: Origins) -> str:
 
 
 def time_words(origins: Origins, seconds: float) -> str:
-    """Return how long it took, and what the trials took together, wherever and whenever they ran."""
+    """Return how long it took, and the total of all trials, wherever and whenever they ran."""
     return (
-        f"Done in {duration(seconds)}: {len(origins)} trials, which took {duration(_total(origins))} of computing "
-        f"together, on {machines(origins)}."
+        f"Done in {duration(seconds)}: {len(origins)} trials with {duration(_total(origins))} of computing in all, on "
+        f"{machines(origins)}."
     )
 
 
 def facts(plan: Plan, origins: Origins, seconds: float) -> dict[str, str]:
-    """Return all that is known about how the results came about."""
+    """Return what is known about how the results were made."""
     began = sorted(str(origin["began"]) for origin in origins) or ["–"]
     return {
         **{name: listing(_distinct(origins, name)) or "–" for name in PACKAGES},
         "processor": machines(origins),
         "system": listing(_distinct(origins, "system")) or "–",
-        "commit": listing([commit or "not noted" for commit in _distinct(origins, "commit")]) or "–",
-        "trials": f"{len(origins)}, begun from {began[0]} to {began[-1]}",
+        "commit": listing([commit or "unknown" for commit in _distinct(origins, "commit")]) or "–",
+        "trials": f"{len(origins)}, started between {began[0]} and {began[-1]}",
         "computing": f"{_total(origins):,.0f} s over all trials",
         "wall time": duration(seconds),
         "seeds": f"{listing([str(seed) for seed in range(plan.seeds)])} (figure 1: 0)",

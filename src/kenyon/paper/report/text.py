@@ -22,7 +22,7 @@ _SYMBOL = re.compile(rf"\b({SUBSCRIPTS})\b|\b({'|'.join(GREEK)})\b")
 
 
 class Table(NamedTuple):
-    """Numbers behind a figure; the first column names the rows."""
+    """A table; the first column names the rows."""
 
     caption: str
     head: Sequence[str]
@@ -30,12 +30,12 @@ class Table(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are below the head."""
+        """The number of rows below the head."""
         return len(self.rows)
 
 
 class Ranking(NamedTuple):
-    """Readouts and what they reached, best first, under a few words."""
+    """Readouts and their results, best first, with an introduction."""
 
     words: str
     rows: Sequence[tuple[str, str]]
@@ -55,7 +55,7 @@ def _symbol(match: re.Match[str]) -> str:
 
 
 def learner_name(name: str) -> str:
-    """Return what a learner is called in the paper, and what was set, in words."""
+    """Return the paper's name of a learner, with its settings in words."""
     kind, _, rest = name.partition(" ")
     rest = re.sub(r"percentile percentile=(\S+)", r"from percentile \1", rest)
     rest = re.sub(r"^start=", "", rest)
@@ -64,7 +64,7 @@ def learner_name(name: str) -> str:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Return a number with a proper minus sign, or a dash where there is none."""
+    """Return a number with a proper minus sign, or a dash if it is not finite."""
     if not isfinite(value):
         return "–"
     rounded = f"{value:.{digits}f}"
@@ -84,23 +84,23 @@ def share(value: float) -> str:
 
 
 def spread(values: ArrayLike, digits: int = 2) -> str:
-    """Return the mean of the values there are and their range, such as 0.84 (0.76 to 0.88)."""
+    """Return the mean and range of the finite values, such as 0.84 (0.76 to 0.88)."""
     array = np.asarray(values, np.float64).ravel()
     known = array[np.isfinite(array)]
     if not len(known):
-        return "none finite"
-    mean, low, high = (number(float(one), digits) for one in (known.mean(), known.min(), known.max()))
+        return "no finite value"
+    mean, low, high = (number(float(value), digits) for value in (known.mean(), known.min(), known.max()))
     shown = mean if low == high else f"{mean} ({low} to {high})"
-    return shown if len(known) == len(array) else f"{shown}; {len(array) - len(known)} of {len(array)} without"
+    return shown if len(known) == len(array) else f"{shown}; {len(array) - len(known)} of {len(array)} missing"
 
 
 def listing(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence."""
+    """Return words as an enumeration: a, b and c."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the units one would say it in."""
+    """Return a time in seconds, minutes or hours, as people would say it."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
