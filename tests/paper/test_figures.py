@@ -27,7 +27,7 @@ def picture(figure):
 
 
 class Changed(Constructed):
-    """Constructed results of which one part is another."""
+    """Constructed results with one part replaced."""
 
     def __init__(self, figure, part, data, plan=QUICK.plan):
         super().__init__(plan)
@@ -35,7 +35,7 @@ class Changed(Constructed):
 
 
 def texts(figure):
-    return [one for one in figure.findobj(Text) if one.get_text() and one.get_visible()]
+    return [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
 
 
 def lines(ax):
@@ -52,16 +52,18 @@ def drawn(request):
 
 
 def test_quick_runs_are_marked_as_such(drawn):
-    assert any(style.QUICK in one.get_text() for one in texts(drawn))
+    assert any(style.QUICK in text.get_text() for text in texts(drawn))
 
 
 def test_no_text_leaves_the_figure(drawn):
     axes = [axis for ax in drawn.get_axes() for axis in (ax.xaxis, ax.yaxis)]
-    out_of_sight = {one for axis in axes for one in axis.get_ticklabels(which="both")}  # some are beyond the axis' end
-    for one in set(texts(drawn)) - out_of_sight:
-        box = one.get_window_extent()
-        assert drawn.bbox.padded(1).contains(box.x0, box.y0), one
-        assert drawn.bbox.padded(1).contains(box.x1, box.y1), one
+    out_of_sight = {
+        label for axis in axes for label in axis.get_ticklabels(which="both")
+    }  # some are beyond the axis' end
+    for text in set(texts(drawn)) - out_of_sight:
+        box = text.get_window_extent()
+        assert drawn.bbox.padded(1).contains(box.x0, box.y0), text
+        assert drawn.bbox.padded(1).contains(box.x1, box.y1), text
 
 
 def test_every_accuracy_axis_shows_chance(drawn):
@@ -79,7 +81,7 @@ def test_one_seed_is_enough(figure):
 
 def test_full_runs_are_not_marked_and_show_the_size_of_the_paper():
     figure = draw("2", Constructed(Plan(seeds=1)))
-    words = " ".join(one.get_text() for one in texts(figure))
+    words = " ".join(text.get_text() for text in texts(figure))
     assert style.QUICK not in words
     assert "Learning 140 stimuli" in words
 
@@ -102,7 +104,7 @@ def test_the_size_shown_is_the_papers_or_the_nearest_to_it():
 def test_figure_2_has_a_line_per_learner_with_its_means():
     data = QUICK.get("2")
     left, right = picture("2").get_axes()
-    curves, points = lines(left), {one.get_label(): one[0] for one in right.containers}
+    curves, points = lines(left), {container.get_label(): container[0] for container in right.containers}
     assert set(curves) == set(points) == {style.look(name).label for name in style.FIVE}
     for name in style.FIVE:
         label, own = style.look(name).label, data.sel(learner=name)
@@ -153,10 +155,10 @@ def test_the_stability_map_uses_the_learning_rate_and_the_norms_of_the_results()
     names = data.learner.values
     theta = [json.loads(data.attrs["learners"])[name]["start"] for name in names]
     data["start_norm2"] = data.start_norm2.dims, np.zeros(data.start_norm2.shape)
-    for name, one in zip(names, theta, strict=True):
-        data.start_norm2.loc[{"learner": name}] = 2 / 0.0018 * np.exp(1.1 - one)
+    for name, threshold in zip(names, theta, strict=True):
+        data.start_norm2.loc[{"learner": name}] = 2 / 0.0018 * np.exp(1.1 - threshold)
     ax = draw("S4", Changed("S4", "", data)).get_axes()[0]
-    bounds = [one for one in ax.collections if type(one).__name__ == "QuadContourSet"]
+    bounds = [drawing for drawing in ax.collections if type(drawing).__name__ == "QuadContourSet"]
     np.testing.assert_allclose(bounds[0].get_paths()[0].vertices[:, 0], 1.1, atol=1e-9)
 
 
@@ -175,7 +177,7 @@ def test_seeds_that_diverged_are_left_out_and_crossed():
     right = figure.get_axes()[1]
     (cross,) = [line for line in right.get_lines() if line.get_marker() == "x"]
     np.testing.assert_allclose(cross.get_ydata(), data.accuracy.sel(learner="Composed", seed=1, size=size))
-    assert any("diverged" in one.get_text() for one in texts(figure))
+    assert any("diverged" in text.get_text() for text in texts(figure))
 
 
 @pytest.mark.parametrize("figure", ["2", "3", "S5"])
@@ -206,7 +208,7 @@ def test_unknown_figures_are_refused_by_name():
 def test_figure_1_names_the_odours_of_the_first_base():
     trial = QUICK.plan.parts("1")["sequence"][0]
     task = trial.task.build(trial.seed)
-    shown = [one.get_text() for one in texts(picture("1"))]
+    shown = [text.get_text() for text in texts(picture("1"))]
     for item in range(4, 8):  # the middle position: two perturbations in two contexts
         assert all(style.odour(name) in shown for name in task.names(item))
     tags = [text for text in shown if text.startswith("class ")][-4:]
@@ -230,10 +232,10 @@ def test_the_grid_has_each_accuracy_at_its_numbers():
     data = QUICK.get("S6", "numbers")
     tables = normalised.grid(data)
     assert sum(table.size for _, _, table in tables.values()) == data.learner.size
-    for name, one in json.loads(data.attrs["learners"]).items():
-        mus, ks, table = tables[one["start"]["percentile"]]
+    for name, settings in json.loads(data.attrs["learners"]).items():
+        mus, ks, table = tables[settings["start"]["percentile"]]
         wanted = data.accuracy.sel(learner=name).mean()
-        assert table[ks.index(one["k"]), mus.index(one["mu"])] == pytest.approx(float(wanted))
+        assert table[ks.index(settings["k"]), mus.index(settings["mu"])] == pytest.approx(float(wanted))
 
 
 def test_summary_is_the_mean_and_the_bootstrap_interval_of_those_that_have_a_value():
@@ -251,9 +253,9 @@ def test_summary_is_the_mean_and_the_bootstrap_interval_of_those_that_have_a_val
 def test_colours_of_different_kinds_can_be_told_apart(looks, deficiency, least):
     kinds = {name.split(" ")[0] if looks is style.LOOKS else name: look for name, look in looks.items()}
     assert len({look.marker for look in kinds.values()}) == len(kinds)
-    for one, other in combinations(kinds, 2):
-        colours = [_lab(kinds[name].colour, DEFICIENCIES[deficiency]) for name in (one, other)]
-        assert _difference(*colours) > least, (one, other)
+    for first, second in combinations(kinds, 2):
+        colours = [_lab(kinds[name].colour, DEFICIENCIES[deficiency]) for name in (first, second)]
+        assert _difference(*colours) > least, (first, second)
 
 
 DEFICIENCIES = {  # Machado, Oliveira & Fernandes 2009, for linear RGB
@@ -273,10 +275,10 @@ def _lab(colour, deficiency):
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-def _difference(one, other):
+def _difference(first, second):
     """The difference between two colours by CIE 1994, which counts less for saturated colours, as the eye does."""
-    chroma = np.hypot(one[1], one[2]), np.hypot(other[1], other[2])
-    of_hue = max(np.sum((one - other)[1:] ** 2) - (chroma[0] - chroma[1]) ** 2, 0)
+    chroma = np.hypot(first[1], first[2]), np.hypot(second[1], second[2])
+    of_hue = max(np.sum((first - second)[1:] ** 2) - (chroma[0] - chroma[1]) ** 2, 0)
     weight = np.sqrt(chroma[0] * chroma[1])
-    terms = one[0] - other[0], (chroma[0] - chroma[1]) / (1 + 0.045 * weight), np.sqrt(of_hue) / (1 + 0.015 * weight)
+    terms = first[0] - second[0], (chroma[0] - chroma[1]) / (1 + 0.045 * weight), np.sqrt(of_hue) / (1 + 0.015 * weight)
     return np.linalg.norm(terms)

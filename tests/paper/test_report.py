@@ -182,20 +182,20 @@ def test_panel_data_is_json_without_nan(page):
 
 
 def test_normalised_is_compared_with_the_best_other(results):
-    one = next(one for one in contests(results) if one.figure == "4")
+    contest = next(contest for contest in contests(results) if contest.figure == "4")
     accuracy = results.get("4").accuracy.isel(size=0)
     others = accuracy.drop_sel(learner="Normalised").mean("seed")
-    assert one.rival == str(others.learner.values[others.values.argmax()])
-    assert one.lead.value == pytest.approx(float(accuracy.sel(learner="Normalised").mean()) - float(others.max()))
+    assert contest.rival == str(others.learner.values[others.values.argmax()])
+    assert contest.lead.value == pytest.approx(float(accuracy.sel(learner="Normalised").mean()) - float(others.max()))
 
 
 def test_halved_rates_and_divergence_are_told(results):
-    assert {one.learner.split()[0] for one in halved(results)} == {"GradientWeights"}
-    assert {one.words for one in halved(results) if one.figure == "2"} == {"0.0018 to 0.0009"}
+    assert {change.learner.split()[0] for change in halved(results)} == {"GradientWeights"}
+    assert {change.words for change in halved(results) if change.figure == "2"} == {"0.0018 to 0.0009"}
     found = diverged(results)
-    assert [one.learner for one in found] == ["threshold start=0", "threshold start=0.2"]
-    assert {one.figure for one in found} == {"S4"}
-    assert all(one.runs == one.of for one in found)
+    assert [change.learner for change in found] == ["threshold start=0", "threshold start=0.2"]
+    assert {change.figure for change in found} == {"S4"}
+    assert all(change.runs == change.of for change in found)
 
 
 def test_heavy_svg_gives_way_to_png(tmp_path):
@@ -219,8 +219,8 @@ def test_quantities_have_digits_that_mean_something(value, shown):
 
 def test_effect_that_decided_is_shown_beside_the_headline():
     effects = tuple(Effect(label, 0.5, 0.4, 0.6, bears) for label, bears in (("a", True), ("b", None), ("c", False)))
-    one = verdicts()[0]._replace(effects=effects)
-    shown = {word: headline_effects(one._replace(verdict=word)) for word in get_args(Word)}
+    verdict = verdicts()[0]._replace(effects=effects)
+    shown = {word: headline_effects(verdict._replace(verdict=word)) for word in get_args(Word)}
     labels = {word: "".join(effect.label for effect in effects) for word, effects in shown.items()}
     assert labels == {"reproduced": "a", "contradicted": "ac", "inconclusive": "ab"}
 
@@ -248,4 +248,4 @@ def test_symbols_and_names_are_set_as_in_the_paper():
     assert learner_name("threshold start=0.2") == "threshold 0.2"
     assert learner_name("GradientWeights batch=10") == learner_name("GradientWeights 10") == "GD_W batch 10"
     assert number(-0.001) == "0.00"
-    assert [duration(one) for one in (12.4, 754, 7200)] == ["12 s", "13 min", "2.0 h"]
+    assert [duration(seconds) for seconds in (12.4, 754, 7200)] == ["12 s", "13 min", "2.0 h"]
