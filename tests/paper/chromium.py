@@ -78,7 +78,7 @@ class Page:
         )
 
     def media(self, media="", **features):
-        """Take the page for one on paper, or on a dark screen: `prefers_color_scheme="dark"`."""
+        """Show the page as on paper, or on a dark screen: `prefers_color_scheme="dark"`."""
         named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.send("Emulation.setEmulatedMedia", media=media, features=named)
 
@@ -93,7 +93,7 @@ class Page:
         path.write_bytes(base64.b64decode(self.send("Page.printToPDF", preferCSSPageSize=True)["data"]))
 
     def of(self, method):
-        """Return what was told of one kind of event."""
+        """Return the events of one kind."""
         return [event["params"] for event in self.events if event["method"] == method]
 
 

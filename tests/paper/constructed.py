@@ -43,7 +43,10 @@ def _stored(trial):
     variables |= {
         "training_accuracy": (("learner", "episode"), rng.uniform(0.5, 1, (len(learners), 3))),
         "diverged_at": (("learner",), np.array([_diverged_at(name) for name in learners])),
-        "eta_w": (("learner",), np.array([getattr(one, "eta_w", np.nan) / 2 for one in trial.learners.values()])),
+        "eta_w": (
+            ("learner",),
+            np.array([getattr(learner, "eta_w", np.nan) / 2 for learner in trial.learners.values()]),
+        ),
         "learner": (("learner",), np.array(learners)),
         "episode": (("episode",), np.array([100, 200, trial.n_episodes])),
     }

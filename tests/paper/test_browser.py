@@ -19,19 +19,19 @@ CONTRAST = """
   const light = ([r, g, b]) => [r, g, b]
     .map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = (one) => {
-    for (; one; one = one.parentElement) {
-      const colour = parse(getComputedStyle(one).backgroundColor);
+  const ground = (element) => {
+    for (; element; element = element.parentElement) {
+      const colour = parse(getComputedStyle(element).backgroundColor);
       if (colour.length === 3 || colour[3] > 0) return colour;
     }
   };
-  const texts = [...document.querySelectorAll("body *")].filter((one) => one.checkVisibility()
-    && [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()));
-  return texts.map((one) => {
-    const style = getComputedStyle(one);
-    const ink = one instanceof SVGElement ? style.fill : style.color;
-    const [low, high] = [light(parse(ink)), light(ground(one))].sort((a, b) => a - b);
-    return [(high + 0.05) / (low + 0.05), one.outerHTML.slice(0, 80)];
+  const texts = [...document.querySelectorAll("body *")].filter((element) => element.checkVisibility()
+    && [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()));
+  return texts.map((element) => {
+    const style = getComputedStyle(element);
+    const ink = element instanceof SVGElement ? style.fill : style.color;
+    const [low, high] = [light(parse(ink)), light(ground(element))].sort((a, b) => a - b);
+    return [(high + 0.05) / (low + 0.05), element.outerHTML.slice(0, 80)];
   }).sort((a, b) => a[0] - b[0])[0];
 })()
 """
@@ -61,7 +61,7 @@ def page(tab, report):
 
 def test_no_errors_and_nothing_from_the_network(page, report):
     page.run("new Promise((resolve) => setTimeout(resolve, 200))")
-    asked = [one["request"]["url"] for one in page.of("Network.requestWillBeSent")]
+    asked = [event["request"]["url"] for event in page.of("Network.requestWillBeSent")]
     assert [url for url in asked if not url.startswith("data:")] == [report.as_uri()]
     assert page.of("Log.entryAdded") == []
     assert page.of("Runtime.exceptionThrown") == []
@@ -69,10 +69,9 @@ def test_no_errors_and_nothing_from_the_network(page, report):
 
 
 def test_every_figure_is_seen(page):
-    seen = page.run(
-        "[...document.querySelectorAll('article img')].map((one) =>"
-        " one.naturalWidth > 0 && one.getBoundingClientRect().width > 200 && one.getBoundingClientRect().height > 50)"
-    )
+    size = "image.getBoundingClientRect()"
+    drawn = f"image.naturalWidth > 0 && {size}.width > 200 && {size}.height > 50"
+    seen = page.run(f"[...document.querySelectorAll('article img')].map((image) => {drawn})")
     assert seen == [True] * len(FIGURES)
 
 
@@ -108,7 +107,7 @@ def test_filter_shows_one_verdict_by_keyboard(page):
         "[...document.querySelectorAll('#claims-table tbody tr')].filter((r) => r.checkVisibility()).length"
     )
     assert shown == 7
-    assert page.run("document.getElementById('filter-told').textContent") == "7 of 23 claims shown"
+    assert page.run("document.getElementById('filter-status').textContent") == "7 of 23 claims shown"
 
 
 def test_link_to_a_filtered_claim_shows_it(page):
@@ -122,14 +121,14 @@ def test_link_to_a_filtered_claim_shows_it(page):
 @pytest.mark.parametrize("width", [320, 380, 768, 1280])
 def test_page_does_not_scroll_sideways(page, width):
     page.size(width)
-    page.run("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.run("for (const element of document.querySelectorAll('details')) element.open = true")
     assert page.run("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_text_can_be_read(page, scheme):
     page.media(prefers_color_scheme=scheme)
-    page.run("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.run("for (const element of document.querySelectorAll('details')) element.open = true")
     ratio, where = page.run(CONTRAST)
     assert ratio >= 4.5, where
 
@@ -149,7 +148,7 @@ def test_paper_has_pictures_in_place_of_the_panel(page, tmp_path):
     page.media("print")
     assert not page.run("document.getElementById('theta').checkVisibility()")
     assert not page.run("document.getElementById('code').checkVisibility()")
-    assert page.run("[...document.querySelectorAll('.static img')].every((one) => one.checkVisibility())")
+    assert page.run("[...document.querySelectorAll('.static img')].every((element) => element.checkVisibility())")
     page.pdf(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
@@ -158,7 +157,7 @@ def test_page_without_its_script_has_pictures_and_all_claims(page, report, tmp_p
     copy = tmp_path / "report.html"
     copy.write_text(re.sub(r"<script>.*?</script>", "", report.read_text(), flags=re.S))
     page.open(copy.as_uri())
-    shown = "(one) => one.checkVisibility()"
+    shown = "(element) => element.checkVisibility()"
     assert page.run(f"[...document.querySelectorAll('.static img, #claims-table tr')].every({shown})")
     assert not page.run(f"[...document.querySelectorAll('#theta, #filter, #code')].some({shown})")
 

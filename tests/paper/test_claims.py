@@ -1,4 +1,4 @@
-"""Verdicts on made-up results: a world in which every claim holds, and for each claim one that it does not fit."""
+"""Verdicts on made-up results: a world in which every claim holds, and for each claim worlds in which it does not."""
 
 import json
 
@@ -27,7 +27,9 @@ def dataset(learners, sizes, **variables):
     shapes |= {"specificity_summed": ("neuron",)}
     data = {}
     for name, value in variables.items():
-        values = [[[value(one, size) + JITTER[seed] for seed in range(SEEDS)] for size in sizes] for one in learners]
+        values = [
+            [[value(learner, size) + JITTER[seed] for seed in range(SEEDS)] for size in sizes] for learner in learners
+        ]
         data[name] = (("learner", "size", "seed", *shapes.get(name, ())), np.array(values, float))
     return xr.Dataset(data, {"learner": list(learners), "size": sizes, "seed": range(SEEDS), "episode": EPISODES})
 
@@ -41,12 +43,12 @@ def static():
     return dataset(
         FOUR,
         SIZES,
-        accuracy=lambda one, size: level[one] - drop[one] * size / 140,
-        argmax_accuracy=lambda one, size: level[one] - drop[one] * size / 140,
-        coding_level=lambda one, size: coding[one],
-        theta_mean=lambda one, size: mean[one] + size / 1000,
-        theta_sd=lambda one, size: 0.1 + size / 1000,
-        training_accuracy=lambda one, size: np.minimum(1.0, 0.5 + speed[one] * EPISODES / 60_000 / 2),
+        accuracy=lambda learner, size: level[learner] - drop[learner] * size / 140,
+        argmax_accuracy=lambda learner, size: level[learner] - drop[learner] * size / 140,
+        coding_level=lambda learner, size: coding[learner],
+        theta_mean=lambda learner, size: mean[learner] + size / 1000,
+        theta_sd=lambda learner, size: 0.1 + size / 1000,
+        training_accuracy=lambda learner, size: np.minimum(1.0, 0.5 + speed[learner] * EPISODES / 60_000 / 2),
     )
 
 
@@ -56,9 +58,9 @@ def sequence():
     return dataset(
         [*FOUR, "Composed from 0"],
         np.array([48, 336]),
-        accuracy=lambda one, size: four.get(one, 0.6),
-        theta_mean=lambda one, size: mean.get(one, 0.5),
-        theta_sd=lambda one, size: 0.5,
+        accuracy=lambda learner, size: four.get(learner, 0.6),
+        theta_mean=lambda learner, size: mean.get(learner, 0.5),
+        theta_sd=lambda learner, size: 0.5,
     )
 
 
@@ -67,9 +69,9 @@ def neurons():
     return dataset(
         FOUR,
         np.array([140]),
-        specificity=lambda one, size: (0.1 if one == "Composed" else 0.01) * (1 + pattern),
-        start_specificity=lambda one, size: 0.05 * (1 + pattern),
-        specificity_summed=lambda one, size: 0.3 * (1 + pattern),
+        specificity=lambda learner, size: (0.1 if learner == "Composed" else 0.01) * (1 + pattern),
+        start_specificity=lambda learner, size: 0.05 * (1 + pattern),
+        specificity_summed=lambda learner, size: 0.3 * (1 + pattern),
     )
 
 
@@ -80,16 +82,16 @@ def controls():
     return dataset(
         names,
         np.array([140]),
-        accuracy=lambda one, size: 0.97,
-        start_activity=lambda one, size: np.where(silent, 0.0, 0.5) - 1.0,  # jitter is taken off below
-        activity=lambda one, size: np.where(silent, 0.3 if one == "Composed high" else -1.0, 0.5),
-        training_accuracy=lambda one, size: np.full(len(EPISODES), 0.6 if "per neuron" in one else 0.9),
+        accuracy=lambda learner, size: 0.97,
+        start_activity=lambda learner, size: np.where(silent, 0.0, 0.5) - 1.0,  # jitter is taken off below
+        activity=lambda learner, size: np.where(silent, 0.3 if learner == "Composed high" else -1.0, 0.5),
+        training_accuracy=lambda learner, size: np.full(len(EPISODES), 0.6 if "per neuron" in learner else 0.9),
     ).pipe(lambda data: data.assign(start_activity=(data.start_activity + 1.0).round(1)))
 
 
 def forms():
-    one = static()
-    return xr.concat([one.copy(deep=True) for _ in range(4)], "input_weights").assign_coords(
+    data = static()
+    return xr.concat([data.copy(deep=True) for _ in range(4)], "input_weights").assign_coords(
         input_weights=["lognormal", "fixed_degree", "uniform", "gaussian"]
     )
 
@@ -97,7 +99,7 @@ def forms():
 def rewards():
     names = ["GradientWeights 1", "GradientWeights 10", "GradientWeights 100", "Composed"]
     level = dict(zip(names, (0.6, 0.7, 0.65, 0.8), strict=True))
-    return dataset(names, np.array([20, 140]), accuracy=lambda one, size: level[one])
+    return dataset(names, np.array([20, 140]), accuracy=lambda learner, size: level[learner])
 
 
 class World:
@@ -186,41 +188,67 @@ AGAINST = {
 
 def test_in_the_papers_world_every_claim_is_reproduced():
     found = judge(World())
-    assert [one.number for one in found] == list(range(1, 24))
-    assert {one.number: one.verdict for one in found if one.verdict != "reproduced"} == {}
-    assert all(set(one.figures) <= set(FIGURES) for one in found)
-    assert all(one.effects and one.claim.endswith(".") and one.test.endswith(".") for one in found)
+    assert [verdict.number for verdict in found] == list(range(1, 24))
+    assert {verdict.number: verdict.verdict for verdict in found if verdict.verdict != "reproduced"} == {}
+    assert all(set(verdict.figures) <= set(FIGURES) for verdict in found)
+    assert all(verdict.effects and verdict.claim.endswith(".") and verdict.test.endswith(".") for verdict in found)
 
 
 @pytest.mark.parametrize("number", AGAINST)
 def test_each_claim_can_be_contradicted(number):
     world = World()
     AGAINST[number][0](world)
-    assert CLAIMS[number - 1](world).verdict == "contradicted"
+    assert CLAIMS[number - 1].judge(world).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(("learner", "level"), [("Composed", 0.5), ("Metropolis", 0.5), ("GradientThresholds", 0.7)])
+@pytest.mark.parametrize("distance", [-0.11, 0.11])
+def test_coding_levels_are_contradicted_from_both_sides(learner, level, distance):
+    world = World().set("2", "coding_level", learner, level + distance)
+    verdict = CLAIMS[4].judge(world)
+    assert verdict.verdict == "contradicted"
+    assert verdict.effects[0].value == pytest.approx(level + distance)
+    assert f"{distance:+.2f}" in verdict.note
+
+
+MEANS, SPREADS = ("Composed", "Metropolis", "GradientThresholds"), ("Composed", "GradientThresholds")
+TRENDS = [*(("theta_mean", name) for name in MEANS), *(("theta_sd", name) for name in SPREADS)]
+
+
+@pytest.mark.parametrize(("variable", "learner"), TRENDS)
+@pytest.mark.parametrize("change", [-0.11, 0.11])
+def test_trends_are_contradicted_from_both_sides(variable, learner, change):
+    middle = (1 - change / 2) / 0.7  # so that the mean over sizes is 1, and the change relative to it is this one
+    world = World().slope("5", variable, learner, change / middle)
+    data = world.get("5")
+    data[variable].loc[{"learner": learner}] *= middle
+    verdict = CLAIMS[21].judge(world)
+    assert verdict.verdict == "contradicted"
+    assert verdict.effects[0].value == pytest.approx(change)
 
 
 @pytest.mark.parametrize("number", AGAINST)
 def test_each_claim_can_be_left_open(number):
     world = World()
     AGAINST[number][1](world)
-    assert CLAIMS[number - 1](world).verdict == "inconclusive"
+    assert CLAIMS[number - 1].judge(world).verdict == "inconclusive"
 
 
 def test_a_learner_that_diverged_counts_as_guessing():
     world = World().set("2", "accuracy", "Composed", np.nan)
-    verdict = CLAIMS[0](world)
+    verdict = CLAIMS[0].judge(world)
     assert verdict.verdict == "contradicted"
     assert abs(verdict.effects[0].value - (0.5 - 0.6)) < 0.01
 
 
 def test_sizes_at_the_ceiling_cannot_tell():
     world = World().set("2", "accuracy", "Composed", 0.999).set("2", "accuracy", "Metropolis", 0.9995)
-    assert CLAIMS[1](world).verdict == "inconclusive"
-    assert CLAIMS[1](world).effects == ()
+    assert CLAIMS[1].judge(world).verdict == "inconclusive"
+    assert CLAIMS[1].judge(world).effects == ()
 
 
 def test_verdicts_are_plain_enough_for_json():
-    found = json.loads(json.dumps([one._asdict() for one in judge(World())]))
+    found = json.loads(json.dumps([verdict._asdict() for verdict in judge(World())]))
     assert len(found) == 23
 
 
@@ -262,4 +290,4 @@ def test_an_effect_supports_what_its_whole_interval_does(samples, bounds, suppor
     ],
 )
 def test_a_claim_needs_all_of_its_effects(supports, word):
-    assert conclude([Effect("", 0.0, 0.0, 0.0, one) for one in supports]) == word
+    assert conclude([Effect("", 0.0, 0.0, 0.0, support) for support in supports]) == word

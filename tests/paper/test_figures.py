@@ -1,4 +1,5 @@
 import json
+import re
 from functools import cache
 from itertools import combinations
 
@@ -10,8 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from kenyon.paper import style
+from kenyon.paper.claims import CLAIMS
 from kenyon.paper.figures import draw, normalised, reward, save, specificity, stability
-from kenyon.paper.plan import FIGURES, Plan
+from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size, plain_readouts
+from kenyon.paper.report.findings import finding
 from kenyon.paper.verdicts import interval
 from tests.paper.constructed import Constructed
 
@@ -24,7 +27,7 @@ def picture(figure):
 
 
 class Changed(Constructed):
-    """Constructed results of which one part is another."""
+    """Constructed results with one part replaced."""
 
     def __init__(self, figure, part, data, plan=QUICK.plan):
         super().__init__(plan)
@@ -32,7 +35,7 @@ class Changed(Constructed):
 
 
 def texts(figure):
-    return [one for one in figure.findobj(Text) if one.get_text() and one.get_visible()]
+    return [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
 
 
 def lines(ax):
@@ -49,16 +52,18 @@ def drawn(request):
 
 
 def test_quick_runs_are_marked_as_such(drawn):
-    assert any(style.QUICK in one.get_text() for one in texts(drawn))
+    assert any(style.QUICK in text.get_text() for text in texts(drawn))
 
 
 def test_no_text_leaves_the_figure(drawn):
     axes = [axis for ax in drawn.get_axes() for axis in (ax.xaxis, ax.yaxis)]
-    out_of_sight = {one for axis in axes for one in axis.get_ticklabels(which="both")}  # some are beyond the axis' end
-    for one in set(texts(drawn)) - out_of_sight:
-        box = one.get_window_extent()
-        assert drawn.bbox.padded(1).contains(box.x0, box.y0), one
-        assert drawn.bbox.padded(1).contains(box.x1, box.y1), one
+    out_of_sight = {
+        label for axis in axes for label in axis.get_ticklabels(which="both")
+    }  # some are beyond the axis' end
+    for text in set(texts(drawn)) - out_of_sight:
+        box = text.get_window_extent()
+        assert drawn.bbox.padded(1).contains(box.x0, box.y0), text
+        assert drawn.bbox.padded(1).contains(box.x1, box.y1), text
 
 
 def test_every_accuracy_axis_shows_chance(drawn):
@@ -76,19 +81,34 @@ def test_one_seed_is_enough(figure):
 
 def test_full_runs_are_not_marked_and_show_the_size_of_the_paper():
     figure = draw("2", Constructed(Plan(seeds=1)))
-    words = " ".join(one.get_text() for one in texts(figure))
+    words = " ".join(text.get_text() for text in texts(figure))
     assert style.QUICK not in words
     assert "Learning 140 stimuli" in words
+
+
+@pytest.mark.parametrize("figure", ["2", "4"])
+def test_a_figure_its_text_and_its_claims_show_the_same_size(figure):
+    curves = picture(figure).get_axes()[0].get_title(loc="left")
+    ranking = finding(figure, QUICK).sentences[0]
+    shown = re.search(r"Learning (\d+) ", curves)[1]
+    assert re.search(r"at (\d+) ", ranking.words)[1] == shown
+    if figure == "2":
+        assert f"at {shown} stimuli" in CLAIMS[0].judge(QUICK).effects[0].label
+
+
+def test_the_size_shown_is_the_papers_or_the_nearest_to_it():
+    data = QUICK.get("2")
+    assert [nearest_size(data, wanted) for wanted in (1, 110, 142, 144, 1000)] == [20, 110, 110, 176, 176]
 
 
 def test_figure_2_has_a_line_per_learner_with_its_means():
     data = QUICK.get("2")
     left, right = picture("2").get_axes()
-    curves, points = lines(left), {one.get_label(): one[0] for one in right.containers}
+    curves, points = lines(left), {container.get_label(): container[0] for container in right.containers}
     assert set(curves) == set(points) == {style.look(name).label for name in style.FIVE}
     for name in style.FIVE:
         label, own = style.look(name).label, data.sel(learner=name)
-        curve = own.training_accuracy.sel(size=data.size.max()).mean("seed").dropna("episode")
+        curve = own.training_accuracy.sel(size=nearest_size(data, STIMULI)).mean("seed").dropna("episode")
         np.testing.assert_allclose(curves[label].get_ydata(), curve)
         np.testing.assert_allclose(points[label].get_ydata(), own.accuracy.mean("seed"))
         assert curves[label].get_color() == points[label].get_color() == style.look(name).colour
@@ -104,7 +124,7 @@ def test_figure_4_shows_composed_without_prelearning_dashed():
 @pytest.mark.parametrize("batch", [1, 10, 100])
 def test_reward_takes_the_best_batch_by_mean_accuracy(batch):
     data = QUICK.get("7", "static").copy(deep=True)
-    for name in reward.plain(data):
+    for name in plain_readouts(data):
         data.accuracy.loc[{"learner": name}] = 0.9 if name.endswith(f" {batch}") else [0.95, 0.55]
     axes = draw("7", Changed("7", "static", data)).get_axes()
     assert axes[0].get_title(loc="left").endswith(f"batch {batch})")
@@ -135,10 +155,10 @@ def test_the_stability_map_uses_the_learning_rate_and_the_norms_of_the_results()
     names = data.learner.values
     theta = [json.loads(data.attrs["learners"])[name]["start"] for name in names]
     data["start_norm2"] = data.start_norm2.dims, np.zeros(data.start_norm2.shape)
-    for name, one in zip(names, theta, strict=True):
-        data.start_norm2.loc[{"learner": name}] = 2 / 0.0018 * np.exp(1.1 - one)
+    for name, threshold in zip(names, theta, strict=True):
+        data.start_norm2.loc[{"learner": name}] = 2 / 0.0018 * np.exp(1.1 - threshold)
     ax = draw("S4", Changed("S4", "", data)).get_axes()[0]
-    bounds = [one for one in ax.collections if type(one).__name__ == "QuadContourSet"]
+    bounds = [drawing for drawing in ax.collections if type(drawing).__name__ == "QuadContourSet"]
     np.testing.assert_allclose(bounds[0].get_paths()[0].vertices[:, 0], 1.1, atol=1e-9)
 
 
@@ -157,7 +177,7 @@ def test_seeds_that_diverged_are_left_out_and_crossed():
     right = figure.get_axes()[1]
     (cross,) = [line for line in right.get_lines() if line.get_marker() == "x"]
     np.testing.assert_allclose(cross.get_ydata(), data.accuracy.sel(learner="Composed", seed=1, size=size))
-    assert any("diverged" in one.get_text() for one in texts(figure))
+    assert any("diverged" in text.get_text() for text in texts(figure))
 
 
 @pytest.mark.parametrize("figure", ["2", "3", "S5"])
@@ -188,7 +208,7 @@ def test_unknown_figures_are_refused_by_name():
 def test_figure_1_names_the_odours_of_the_first_base():
     trial = QUICK.plan.parts("1")["sequence"][0]
     task = trial.task.build(trial.seed)
-    shown = [one.get_text() for one in texts(picture("1"))]
+    shown = [text.get_text() for text in texts(picture("1"))]
     for item in range(4, 8):  # the middle position: two perturbations in two contexts
         assert all(style.odour(name) in shown for name in task.names(item))
     tags = [text for text in shown if text.startswith("class ")][-4:]
@@ -212,10 +232,10 @@ def test_the_grid_has_each_accuracy_at_its_numbers():
     data = QUICK.get("S6", "numbers")
     tables = normalised.grid(data)
     assert sum(table.size for _, _, table in tables.values()) == data.learner.size
-    for name, one in json.loads(data.attrs["learners"]).items():
-        mus, ks, table = tables[one["start"]["percentile"]]
+    for name, settings in json.loads(data.attrs["learners"]).items():
+        mus, ks, table = tables[settings["start"]["percentile"]]
         wanted = data.accuracy.sel(learner=name).mean()
-        assert table[ks.index(one["k"]), mus.index(one["mu"])] == pytest.approx(float(wanted))
+        assert table[ks.index(settings["k"]), mus.index(settings["mu"])] == pytest.approx(float(wanted))
 
 
 def test_summary_is_the_mean_and_the_bootstrap_interval_of_those_that_have_a_value():
@@ -226,11 +246,16 @@ def test_summary_is_the_mean_and_the_bootstrap_interval_of_those_that_have_a_val
     assert found.missing.tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize("deficiency", ["none", "deuteranopia", "protanopia", "tritanopia"])
-def test_colours_of_learners_can_be_told_apart(deficiency):
-    colours = [_lab(style.LOOKS[name].colour, DEFICIENCIES[deficiency]) for name in style.FIVE]
-    assert min(np.linalg.norm(one - other) for one, other in combinations(colours, 2)) > 15
-    assert len({style.LOOKS[name].marker for name in style.FIVE}) == len(style.FIVE)
+@pytest.mark.parametrize(
+    ("deficiency", "least"), [("none", 22), ("deuteranopia", 12), ("protanopia", 12), ("tritanopia", 12)]
+)
+@pytest.mark.parametrize("looks", [style.LOOKS, normalised.PARTS], ids=["learners", "parts of Normalised"])
+def test_colours_of_different_kinds_can_be_told_apart(looks, deficiency, least):
+    kinds = {name.split(" ")[0] if looks is style.LOOKS else name: look for name, look in looks.items()}
+    assert len({look.marker for look in kinds.values()}) == len(kinds)
+    for first, second in combinations(kinds, 2):
+        colours = [_lab(kinds[name].colour, DEFICIENCIES[deficiency]) for name in (first, second)]
+        assert _difference(*colours) > least, (first, second)
 
 
 DEFICIENCIES = {  # Machado, Oliveira & Fernandes 2009, for linear RGB
@@ -248,3 +273,12 @@ def _lab(colour, deficiency):
     to_xyz = np.array([[0.4339, 0.3762, 0.1899], [0.2126, 0.7152, 0.0722], [0.0177, 0.1095, 0.8729]])
     x, y, z = np.cbrt(np.maximum(to_xyz @ np.clip(deficiency @ linear, 0, 1), 0.009))
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def _difference(first, second):
+    """The difference between two colours by CIE 1994, which counts less for saturated colours, as the eye does."""
+    chroma = np.hypot(first[1], first[2]), np.hypot(second[1], second[2])
+    of_hue = max(np.sum((first - second)[1:] ** 2) - (chroma[0] - chroma[1]) ** 2, 0)
+    weight = np.sqrt(chroma[0] * chroma[1])
+    terms = first[0] - second[0], (chroma[0] - chroma[1]) / (1 + 0.045 * weight), np.sqrt(of_hue) / (1 + 0.015 * weight)
+    return np.linalg.norm(terms)

@@ -1,21 +1,21 @@
 import json
 import re
 from html.parser import HTMLParser
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from kenyon.paper.plan import FIGURES, Plan
+from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
 from kenyon.paper.report import write_report
-from kenyon.paper.report.claims_table import WORDS, deciding, effect_words, quantity
-from kenyon.paper.report.finding import nearest
-from kenyon.paper.report.markup import duration, learner_name, number, spread, text
 from kenyon.paper.report.ours import contests, diverged, halved
-from kenyon.paper.report.page import HEAVY, again, picture
+from kenyon.paper.report.page import HEAVY, again, effect_words, headline_effects, picture
 from kenyon.paper.report.panel import Trained, interpolated, overlap, panel
-from kenyon.paper.verdicts import Effect
-from tests.paper.constructed import Constructed, pictures, verdicts
+from kenyon.paper.report.text import duration, learner_name, number, quantity, spread, symbols
+from kenyon.paper.verdicts import Effect, Verdict, Word
+from tests.paper.constructed import PROVENANCE, Constructed, pictures, verdicts
 
+BAD = "<script>alert(1)</script>"
 VOID = {"meta", "link", "input", "img", "br", "use", "path", "circle", "rect", "line", "polyline"}
 
 
@@ -106,7 +106,7 @@ def test_every_figure_has_a_picture_with_words(reader):
 
 def test_headline_counts_verdicts_and_time(page):
     assert "<strong>7 of 23</strong> claims reproduced" in page
-    assert "Done in 13 min: 2 trials, which took 2 min of computing together, on A &lt;fast&gt; CPU" in page
+    assert "Done in 13 min: 2 trials with 2 min of computing in all, on A &lt;fast&gt; CPU" in page
 
 
 def test_quick_run_is_marked_on_top_and_at_every_figure(page):
@@ -128,9 +128,27 @@ def test_words_from_outside_are_escaped(page):
     assert "Composed &amp; &lt;GD<sub>W</sub>&gt; differ" in page
 
 
+def test_scripts_from_outside_are_text(results, folder, tmp_path):
+    class Hostile(Constructed):
+        def __init__(self):
+            self.plan, data = results.plan, results.get("S5").copy()
+            data["learner"] = [name if name == "Normalised" else BAD + name for name in data.learner.values]
+            self.get = lambda *part: data if part == ("S5",) else results.get(*part)
+
+        def provenance(self):
+            return [dict.fromkeys(PROVENANCE, BAD) | {"seconds": 1.0}]
+
+    effects = (Effect(BAD, 0.5, 0.4, 0.6, True, BAD), Effect(BAD, 0.5, 0.4, 0.6, False, BAD))
+    bad = [Verdict(1, BAD, BAD, "contradicted", effects, ("2", BAD), BAD)]
+    write_report(Hostile(), bad, folder, tmp_path / "report.html", 1.0)
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<script") == 2  # the panel's data and the page's own
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 15
+
+
 def test_what_was_found_is_from_the_results(page, results):
     data = results.get("2")
-    shown = spread(data.accuracy.sel(learner="Composed", size=nearest(data)))
+    shown = spread(data.accuracy.sel(learner="Composed", size=nearest_size(data, STIMULI)))
     assert f"<dt>Composed</dt><dd>{shown}</dd>" in page
 
 
@@ -164,20 +182,20 @@ def test_panel_data_is_json_without_nan(page):
 
 
 def test_normalised_is_compared_with_the_best_other(results):
-    one = next(one for one in contests(results) if one.figure == "4")
+    contest = next(contest for contest in contests(results) if contest.figure == "4")
     accuracy = results.get("4").accuracy.isel(size=0)
     others = accuracy.drop_sel(learner="Normalised").mean("seed")
-    assert one.rival == str(others.learner.values[others.values.argmax()])
-    assert one.lead.value == pytest.approx(float(accuracy.sel(learner="Normalised").mean()) - float(others.max()))
+    assert contest.rival == str(others.learner.values[others.values.argmax()])
+    assert contest.lead.value == pytest.approx(float(accuracy.sel(learner="Normalised").mean()) - float(others.max()))
 
 
 def test_halved_rates_and_divergence_are_told(results):
-    assert {one.learner.split()[0] for one in halved(results)} == {"GradientWeights"}
-    assert {one.words for one in halved(results) if one.figure == "2"} == {"0.0018 to 0.0009"}
+    assert {change.learner.split()[0] for change in halved(results)} == {"GradientWeights"}
+    assert {change.words for change in halved(results) if change.figure == "2"} == {"0.0018 to 0.0009"}
     found = diverged(results)
-    assert [one.learner for one in found] == ["threshold start=0", "threshold start=0.2"]
-    assert {one.figure for one in found} == {"S4"}
-    assert all(one.runs == one.of for one in found)
+    assert [change.learner for change in found] == ["threshold start=0", "threshold start=0.2"]
+    assert {change.figure for change in found} == {"S4"}
+    assert all(change.runs == change.of for change in found)
 
 
 def test_heavy_svg_gives_way_to_png(tmp_path):
@@ -201,9 +219,10 @@ def test_quantities_have_digits_that_mean_something(value, shown):
 
 def test_effect_that_decided_is_shown_beside_the_headline():
     effects = tuple(Effect(label, 0.5, 0.4, 0.6, bears) for label, bears in (("a", True), ("b", None), ("c", False)))
-    one = verdicts()[0]._replace(effects=effects)
-    shown = {word: deciding(one._replace(verdict=word)).label for word in WORDS}
-    assert shown == {"reproduced": "a", "contradicted": "c", "inconclusive": "b"}
+    verdict = verdicts()[0]._replace(effects=effects)
+    shown = {word: headline_effects(verdict._replace(verdict=word)) for word in get_args(Word)}
+    labels = {word: "".join(effect.label for effect in effects) for word, effects in shown.items()}
+    assert labels == {"reproduced": "a", "contradicted": "ac", "inconclusive": "ab"}
 
 
 def test_command_to_run_it_again_is_that_of_the_plan():
@@ -218,15 +237,15 @@ def test_effect_without_a_value_says_so():
 
 
 def test_spread_tells_of_runs_without_a_value():
-    assert spread([0.5, 0.75, np.nan]) == "0.62 (0.50 to 0.75); 1 of 3 without"
-    assert spread([np.nan]) == "none finite"
+    assert spread([0.5, 0.75, np.nan]) == "0.62 (0.50 to 0.75); 1 of 3 missing"
+    assert spread([np.nan]) == "no finite value"
     assert spread([0.5, 0.5]) == "0.50"
 
 
 def test_symbols_and_names_are_set_as_in_the_paper():
-    assert text("GD_theta & theta_g, theta") == "GD<sub>θ</sub> &amp; <i>θ</i><sub>g</sub>, θ"
+    assert symbols("GD_theta & theta_g, theta") == "GD<sub>θ</sub> &amp; <i>θ</i><sub>g</sub>, θ"
     assert learner_name("GradientThresholds percentile percentile=85") == "GD_theta from percentile 85"
     assert learner_name("threshold start=0.2") == "threshold 0.2"
     assert learner_name("GradientWeights batch=10") == learner_name("GradientWeights 10") == "GD_W batch 10"
     assert number(-0.001) == "0.00"
-    assert [duration(one) for one in (12.4, 754, 7200)] == ["12 s", "13 min", "2.0 h"]
+    assert [duration(seconds) for seconds in (12.4, 754, 7200)] == ["12 s", "13 min", "2.0 h"]

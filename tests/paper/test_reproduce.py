@@ -37,11 +37,11 @@ def test_every_figure_and_claim_and_the_report_are_there(folder):
         for kind in ("svg", "pdf", "png"):
             assert (folder / "figures" / f"figure{figure}.{kind}").stat().st_size > 1000
     claims = json.loads((folder / "claims.json").read_text())
-    assert [one["number"] for one in claims["claims"]] == list(range(1, 24))
+    assert [claim["number"] for claim in claims["claims"]] == list(range(1, 24))
     assert claims["quick"] is True
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "quick run" in page.lower()
-    assert all(one["claim"].split()[0] in page for one in claims["claims"])
+    assert all(claim["claim"].split()[0] in page for claim in claims["claims"])
 
 
 def test_what_was_run_is_not_run_again_and_the_report_can_be_written_anew(folder, monkeypatch):

@@ -1,4 +1,4 @@
-"""What is run for each figure: experiment files that come with the package, small where a quick look is wanted."""
+"""What is run for each figure: the experiment files of the package, at full size or quick; and their results."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from kenyon import _checks
@@ -19,6 +20,7 @@ from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment, Settings, expand, read_file
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7", "S1", "S2", "S3", "S4", "S5", "S6")
+STIMULI, SEQUENCES = 140, 336  # sizes at which the paper shows its training curves
 SEEDS = 5
 QUICK_SEEDS = 2
 
@@ -31,7 +33,7 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, seeds: int | None, quick: bool) -> Plan:
-        """Return a plan with the usual number of seeds unless one is given."""
+        """Return a plan, by default with the usual number of seeds."""
         usual = QUICK_SEEDS if quick else SEEDS
         return cls(usual if seeds is None else _checks.integer("seeds", seeds, 1), quick)
 
@@ -41,7 +43,7 @@ class Plan(NamedTuple):
         return Experiment(f"figure{figure}", tuple(trials.values()), {})
 
     def parts(self, figure: str) -> dict[str, list[TrialConfig]]:
-        """Return the trials of each labelled case of a figure; one without cases has one part, named ""."""
+        """Return the trials of each labelled case of a figure; without cases there is one part, named ""."""
         settings = copy.deepcopy(_settings(figure))
         cases = settings.pop("case", [{}])
         return {case.get("label", ""): self._expand({**copy.deepcopy(settings), "case": [case]}) for case in cases}
@@ -60,16 +62,33 @@ class Results(NamedTuple):
     plan: Plan
 
     def get(self, figure: str, part: str = "") -> xr.Dataset:
-        """Return the results of a part of a figure, those per neuron too."""
+        """Return the results of a part of a figure, including those per neuron."""
         return _open(self, figure, part)
 
     def provenance(self) -> list[dict[str, Any]]:
-        """Return where, when and how long each trial of the plan was run."""
+        """Return where, when and for how long each trial of the plan ran."""
         store = Store(self.folder)
         trials = {trial.id for figure in FIGURES for trial in self.plan.experiment(figure).trials}
-        there = sorted(trials & set(store.finished()))
-        headers = [store.read(trial, lambda name, dimensions: False).attributes for trial in there]
+        finished = sorted(trials & set(store.finished()))
+        headers = [store.read(trial, lambda name, dimensions: False).attributes for trial in finished]
         return [json.loads(header["provenance"]) for header in headers]
+
+
+def nearest_size(data: xr.Dataset, wanted: int) -> int:
+    """Return the size to show or judge: the paper's if it was run, otherwise the nearest."""
+    sizes = data["size"].values
+    return int(sizes[np.abs(sizes - wanted).argmin()])
+
+
+def best(accuracy: xr.DataArray) -> str:
+    """Return the learner with the highest mean over the seeds that have a value."""
+    means = accuracy.mean("seed", skipna=True).fillna(0.0)
+    return str(accuracy.learner.values[int(means.values.argmax())])
+
+
+def plain_readouts(data: xr.Dataset | xr.DataArray) -> list[str]:
+    """Return the names of the readouts without thresholds: one per batch size, where several were run."""
+    return [str(name) for name in data.learner.values if str(name).startswith("GradientWeights")]
 
 
 @cache
@@ -89,7 +108,7 @@ def _settings(figure: str) -> Settings:
 
 
 def _smaller(trials: Sequence[TrialConfig]) -> list[TrialConfig]:
-    """Return fewer and smaller trials of the same kind, to show that all of it works."""
+    """Return fewer and smaller trials of the same kind, enough to see everything work."""
     sizes = sorted({trial.task.size for trial in trials})
     kept = {sizes[0], sizes[len(sizes) // 2], sizes[-1]}
     small = [_small(trial) for trial in trials if trial.task.size in kept]

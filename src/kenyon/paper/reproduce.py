@@ -1,15 +1,14 @@
-"""The whole of it: run what is missing, draw the figures, judge the claims, write the report.
+"""The whole reproduction: run what is missing, draw the figures, judge the claims, write the report.
 
 DIR/results/       one file per trial, shared by all figures
 DIR/figures/       figure1.svg, .pdf, .png, ...
 DIR/claims.json    the verdicts
-DIR/report.html    all of it on one page
+DIR/report.html    everything on one page
 """
 
 from __future__ import annotations
 
 import json
-import math
 import multiprocessing
 import time
 from collections.abc import Sequence
@@ -27,17 +26,17 @@ from kenyon.paper.claims import judge
 from kenyon.paper.figures import save
 from kenyon.paper.plan import FIGURES, Plan, Results
 from kenyon.paper.report import write_report
-from kenyon.paper.verdicts import Verdict
+from kenyon.paper.verdicts import Effect, Verdict
 
-CLOCK = "run.json"  # how much time the runs have taken, and what was run
+CLOCK = "run.json"  # what was run, and how long it took
 
 
 class Reproduced(NamedTuple):
-    """What came of it."""
+    """The outcome of a reproduction."""
 
     folder: Path
     verdicts: list[Verdict]  # none unless all figures were asked for
-    seconds: float  # all runs together
+    seconds: float  # of all runs together
 
 
 def reproduce(
@@ -55,13 +54,13 @@ def reproduce(
     Parameters
     ----------
     folder
-        Where to put results, figures and report; what is there already is not run again.
+        Where to put results, figures and report; existing results are not run again.
     figures
         Which figures, such as ["2", "S1"]. Claims and report need all of them.
     seeds
-        Number of seeds; 5 if left out, and 2 if quick.
+        Number of seeds: 5 by default, 2 if quick.
     quick
-        Small sizes, to see it work.
+        Whether to run small sizes, to see it work.
     workers, cluster, report
         As in `run_experiment`.
     """
@@ -73,14 +72,13 @@ def reproduce(
     report = Report() if report is None else _checks.instance("report", report, Report)
     results, start = Results(folder / "results", plan), time.monotonic()
     trials = {trial.id: trial for figure in figures for trial in plan.experiment(figure).trials}
-    longest_first = sorted(
-        trials.values(), key=lambda trial: trial.work, reverse=True
-    )  # so that no worker is left with one at the end
-    experiment = Experiment("reproduction", tuple(longest_first), {})
+    # The longest first, so that no worker is left with one at the end.
+    experiment = Experiment("reproduction", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
-        raise StoreError(f"{len(outcome.failed)} trials failed, the first: {next(iter(outcome.failed.values()))}")
-    _enter(results, figures)
+        raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
+    for figure in figures:  # so that its results can be opened by its name
+        Store(results.folder).register(plan.experiment(figure))
     report.say(f"drawing {len(figures)} figures")
     _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
     verdicts = judge(results) if set(figures) == set(FIGURES) else []
@@ -91,7 +89,7 @@ def reproduce(
 
 
 def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
-    """Judge and write the report anew from the results in a folder, without running anything."""
+    """Draw, judge and write the report again from the results in a folder, without running anything."""
     folder = _checks.path("folder", folder)
     clock = _read_clock(folder)
     if not clock:
@@ -104,37 +102,25 @@ def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
 
 
 def _draw(figures: Sequence[str], results: Results, folder: Path, processes: int) -> None:
-    """Draw figures, some at the same time."""
+    """Draw figures, several at a time if there are processes for it."""
     if processes == 1:
         for figure in figures:
             save(figure, results, folder)
         return
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        for done in [pool.submit(save, figure, results, folder) for figure in figures]:
-            done.result()
-
-
-def _enter(results: Results, figures: Sequence[str]) -> None:
-    """List the trials of each figure, so that they can be opened by its name."""
-    store = Store(results.folder)
-    for figure in figures:
-        store.register(results.plan.experiment(figure))
+        list(pool.map(save, figures, [results] * len(figures), [folder] * len(figures)))
 
 
 def _write(folder: Path, results: Results, verdicts: list[Verdict], seconds: float) -> None:
     contents = {"quick": results.plan.quick, "seeds": results.plan.seeds, "seconds": round(seconds, 1)}
-    claims = [{**one._asdict(), "effects": [each._asdict() for each in one.effects]} for one in verdicts]
-    Store(folder).put("claims.json", json.dumps(_without_nan({**contents, "claims": claims}), indent=1))
+    claims = [{**verdict._asdict(), "effects": [_plain(effect) for effect in verdict.effects]} for verdict in verdicts]
+    Store(folder).put("claims.json", json.dumps({**contents, "claims": claims}, indent=1, allow_nan=False))
     write_report(results, verdicts, folder / "figures", folder / "report.html", seconds)
 
 
-def _without_nan(value: Any) -> Any:
-    """Return a value with None in the place of NaN, which JSON does not know."""
-    if isinstance(value, dict):
-        return {name: _without_nan(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(one) for one in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _plain(effect: Effect) -> dict[str, Any]:
+    """Return an effect with None for NaN, which JSON does not have."""
+    return {name: None if value != value else value for name, value in effect._asdict().items()}
 
 
 def _read_clock(folder: Path) -> dict[str, Any]:
@@ -142,7 +128,7 @@ def _read_clock(folder: Path) -> dict[str, Any]:
 
 
 def _clock(folder: Path, plan: Plan, seconds: float) -> float:
-    """Add the time of this run to that of earlier ones of the same plan; return the sum."""
+    """Add the time of this run to that of earlier runs of the same plan, and return the sum."""
     known, now = _read_clock(folder), plan._asdict()
     if all(known.get(name) == value for name, value in now.items()):
         seconds += float(known["seconds"])

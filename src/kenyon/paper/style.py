@@ -1,13 +1,13 @@
-"""How figures look: a colour, a marker and a dash for every learner, sizes, and means with intervals over seeds.
+"""How figures look: a colour, a marker and a dash for every learner; and means with intervals over seeds.
 
-Colours are those of Okabe and Ito, which readers with any of the common colour deficiencies can tell apart; markers
-and dashes say the same once more. The font is the one that comes with matplotlib: a figure is the same everywhere.
+Colours are those of Okabe and Ito, which readers with any common colour deficiency can tell apart; markers and dashes
+carry the same information.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,42 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from kenyon.paper.verdicts import interval
 
 CM = 1 / 2.54
-WIDTH = 17.0  # of a page, in centimetres; a panel is half of it
+WIDTH = 17.0  # of a page, in centimetres
 INK, FAINT, WARNING = "0.15", "0.5", "#B00020"
 QUICK = "quick run: small sizes, not the paper's"
-MAP = "cividis"  # for accuracies and states: even in lightness, and safe
+MAP = "cividis"  # for accuracies and states: perceptually uniform, also with colour deficiencies
 PAPER = ("GradientWeights", "GradientThresholds", "Metropolis", "Composed")
 FIVE = (*PAPER, "Normalised")
-
-RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 7.5,
-    "axes.titlesize": 8,
-    "axes.titlelocation": "left",
-    "axes.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "legend.handlelength": 2.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.linewidth": 0.7,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4,
-    "figure.dpi": 100,
-    "savefig.dpi": 300,
-    "figure.constrained_layout.h_pad": 0.05,
-    "figure.constrained_layout.w_pad": 0.05,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "kenyon",
-    "pdf.fonttype": 42,
-}
 
 
 class Look(NamedTuple):
@@ -63,6 +33,7 @@ class Look(NamedTuple):
     marker: str
     dash: Any = "-"
     hollow: bool = False
+    thin: bool = False
 
 
 LOOKS: Mapping[str, Look] = {
@@ -72,19 +43,19 @@ LOOKS: Mapping[str, Look] = {
     "Composed": Look("Composed", "#0072B2", "o"),
     "Normalised": Look("Normalised (ours)", "#D55E00", "v"),
     "Composed from 0": Look("Composed, no prelearning", "#0072B2", "o", (0, (3, 2)), True),
-    "Ridge": Look("ridge on V, offline", "#E69F00", "P"),
-    "Ridge on x": Look("ridge on x, offline", "#E69F00", "X", (0, (3, 2)), True),
-    "RecursiveLeastSquares": Look("recursive least squares", "#56B4E9", "h"),
+    "Ridge": Look("ridge on V, offline", "#56B4E9", "P"),
+    "Ridge on x": Look("ridge on x, offline", "#56B4E9", "X", (0, (3, 2)), True),
+    "RecursiveLeastSquares": Look("recursive least squares", "#000000", "h"),
 }
 
 
 def context() -> Any:
-    """Return a context in which figures look like ours, whatever the user's own settings are."""
-    return style.context(["default", RC])
+    """Return a context with our style for figures, whatever the user's own settings are."""
+    return style.context(["default", "kenyon.paper.figures.kenyon"])
 
 
 def look(name: str) -> Look:
-    """Return how a learner is drawn; one with settings in its name as its kind, but hollow."""
+    """Return how a learner is drawn: one with settings in its name like its kind, but hollow."""
     if name in LOOKS:
         return LOOKS[name]
     kinds = [kind for kind in LOOKS if name.startswith(f"{kind} ")]
@@ -92,7 +63,7 @@ def look(name: str) -> Look:
 
 
 def odour(name: str) -> str:
-    """Return the name of an odour, its dilution as a power of ten."""
+    """Return the name of an odour, with its dilution as a power of ten."""
     return re.sub(r" 1e-0*(\d+)$", r" $10^{-\1}$", name)
 
 
@@ -102,36 +73,25 @@ class Summary(NamedTuple):
     mean: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    missing: NDArray[np.bool_]  # where a seed has no value, such as one that diverged
+    missing: NDArray[np.bool_]  # where a seed has no value, for instance because it diverged
 
 
 def summary(values: ArrayLike) -> Summary:
-    """Return means and intervals over the first axis, that of the seeds; NaN where no seed has a value.
+    """Return means and intervals over seeds, the first axis; NaN where no seed has a value.
 
     Parameters
     ----------
     values
-        Shape (n_seeds, n_points). Seeds without a value at a point are left out there, and `missing` says so.
+        Shape (n_seeds, n_points). Seeds without a value at a point are left out there and flagged in `missing`.
     """
     array = np.atleast_2d(np.asarray(values, np.float64))
     missing = ~np.isfinite(array)
     columns = [column[~gone] for column, gone in zip(array.T, missing.T, strict=True)]
-    rows = [(one.mean(), *interval(one)) if len(one) else (np.nan,) * 3 for one in columns]
+    rows = [(column.mean(), *interval(column)) if len(column) else (np.nan,) * 3 for column in columns]
     mean, low, high = np.array(rows, np.float64).reshape(-1, 3).T
     return Summary(mean, low, high, np.asarray(missing.any(axis=0)))
 
 
 def over(array: Any, name: str) -> NDArray[np.float64]:
-    """Return the values of an array of xarray with a row per seed and a column along dimension `name`."""
+    """Return the values of a DataArray with a row per seed and a column along dimension `name`."""
     return np.asarray(array.transpose("seed", name).values, np.float64)
-
-
-def thousands(values: ArrayLike) -> NDArray[np.float64]:
-    """Return numbers of episodes in thousands."""
-    return np.asarray(values, np.float64) / 1000
-
-
-def nearest(values: Sequence[Any], wanted: int) -> int:
-    """Return the size a figure is to show: the paper's if it was run, or else the largest."""
-    sizes = [int(one) for one in values]
-    return wanted if wanted in sizes else max(sizes)

@@ -1,8 +1,8 @@
-"""What a claim comes to: effects with their intervals, and a verdict that follows from them alone.
+"""Effects with their intervals, and the verdict on a claim that follows from them.
 
 An effect is the mean over seeds of a paired difference (all learners of a seed see the same network, task and
 episodes), with the 95% percentile interval of the bootstrap over seeds. It supports a claim if its whole interval lies
-on the claimed side, speaks against it if the whole interval lies on the other, and leaves it open otherwise.
+on the claimed side, contradicts it if the whole interval lies on the other side, and leaves it open otherwise.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Effect(NamedTuple):
     value: float
     low: float
     high: float
-    supports: bool | None  # the claim: yes, no, or undecided
+    supports: bool | None  # the claim; None if undecided
     unit: str = ""  # such as "accuracy"
 
 
 class Verdict(NamedTuple):
-    """What became of a claim."""
+    """The outcome for a claim."""
 
     number: int
     claim: str  # what the paper says, in our words
@@ -37,15 +37,15 @@ class Verdict(NamedTuple):
     verdict: Word
     effects: tuple[Effect, ...]  # the first is one that decided
     figures: tuple[str, ...]  # where to look, such as ("2",)
-    note: str = ""  # what a reader should know beside it
+    note: str = ""  # what a reader should know besides
 
 
 def effect(
     label: str, samples: ArrayLike, *, above: float | None = None, below: float | None = None, unit: str = ""
 ) -> Effect:
-    """Return the mean of one sample per seed, and whether it lies above (or below) a bound for sure.
+    """Return the mean of one sample per seed, and whether its whole interval lies above (or below) a bound.
 
-    With both bounds the claim is that the value lies between them. Without any, the number is only reported.
+    With both bounds the claim is that the value lies between them. Without a bound the number is only reported.
     """
     values = np.asarray(samples, np.float64).ravel()
     if not len(values) or not np.isfinite(values).all():
@@ -74,8 +74,8 @@ def _supports(low: float, high: float, above: float | None, below: float | None)
 
 
 def conclude(effects: Sequence[Effect]) -> Word:
-    """Return the verdict on a claim that holds if all of its effects do: one that speaks against it is enough."""
-    judged = [one.supports for one in effects]
-    if any(one is False for one in judged):
+    """Return the verdict on a claim: it needs the support of all of its effects, and one against it is enough."""
+    supports = [effect.supports for effect in effects]
+    if False in supports:
         return "contradicted"
-    return "reproduced" if judged and all(judged) else "inconclusive"
+    return "reproduced" if supports and all(supports) else "inconclusive"

@@ -7,39 +7,46 @@ the largest.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from importlib.resources import files
+from typing import NamedTuple
 
-from kenyon.paper.claims import both, sequence, static
-from kenyon.paper.plan import Results
-from kenyon.paper.verdicts import Verdict
+from kenyon.paper.claims.effects import EFFECTS, NOTES
+from kenyon.paper.plan import STIMULI, Results, nearest_size
+from kenyon.paper.verdicts import Effect, Verdict, conclude
 
-CLAIMS: tuple[Callable[[Results], Verdict], ...] = (
-    static.thresholds_beat_the_plain_readout,
-    static.composed_is_best_at_every_size,
-    static.composed_converges_fastest,
-    static.lead_over_plain_grows,
-    static.coding_levels,
-    static.mean_threshold_rises,
-    static.search_ends_above_gradient,
-    static.spread_of_thresholds_rises,
-    static.lead_over_metropolis_grows,
-    sequence.composed_is_best_on_sequences,
-    sequence.metropolis_hardly_helps_on_sequences,
-    sequence.gradient_has_the_highest_thresholds_on_sequences,
-    sequence.spread_exceeds_that_of_the_static_task,
-    sequence.the_start_decides,
-    both.specificity_rises,
-    both.composed_beats_plain_by_reward,
-    both.gradient_cannot_wake_the_silent,
-    both.other_input_weights_leave_the_order,
-    both.argmax_leaves_the_order,
-    both.integrators_solve_the_static_task,
-    both.summed_activity_gives_the_same_picture,
-    sequence.thresholds_show_no_trend_on_sequences,
-    both.one_threshold_is_found_sooner_than_many,
-)
+
+class Claim(NamedTuple):
+    """A claim of the paper. It is reproduced if all of its effects support it."""
+
+    number: int
+    statement: str
+    rule: str
+    figures: tuple[str, ...]  # where to look
+    effects: Callable[[Results], list[Effect]]
+    note: str = ""
+    size_of: str = "2"  # the figure whose size, the nearest to the paper's, {size} stands for in the rule
+
+    def judge(self, results: Results) -> Verdict:
+        """Return the verdict, with an effect that decided it first."""
+        judged = self.effects(results)
+        word = conclude(judged)
+        decides = {"contradicted": False, "inconclusive": None, "reproduced": True}[word]
+        decisive_first = tuple(sorted(judged, key=lambda effect: effect.supports is not decides))
+        rule = self.rule.format(size=nearest_size(results.get(self.size_of), STIMULI))
+        note = NOTES[self.number](results) if self.number in NOTES else self.note
+        return Verdict(self.number, self.statement, rule, word, decisive_first, self.figures, note)
+
+
+def _claims() -> tuple[Claim, ...]:
+    rows = tomllib.loads((files("kenyon.paper.claims") / "claims.toml").read_text(encoding="utf-8"))["claim"]
+    return tuple(Claim(**row | {"figures": tuple(row["figures"]), "effects": EFFECTS[row["number"]]}) for row in rows)
+
+
+CLAIMS = _claims()
 
 
 def judge(results: Results) -> list[Verdict]:
     """Return the verdicts on all claims, in the paper's order."""
-    return [claim(results) for claim in CLAIMS]
+    return [claim.judge(results) for claim in CLAIMS]

@@ -1,21 +1,18 @@
-"""What the claims are judged by: samples over seeds, and the effects made of them."""
+"""Numbers over seeds that claims are judged by, taken from the results of a figure."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from kenyon.paper.verdicts import Effect, Verdict, conclude, effect
+from kenyon.metrics import episodes_to_reach
 
 Samples = NDArray[np.float64]  # one per seed
 GD_W, GD_THETA, METROPOLIS, COMPOSED = FOUR = ("GradientWeights", "GradientThresholds", "Metropolis", "Composed")
 NAMES = {GD_W: "GD_W", GD_THETA: "GD_theta"}
-CEILING = 0.995
-PAPER_SIZE = 140  # stimuli at which the paper shows curves
+GUESS = 0.5  # accuracy of a learner that diverged
+LEVEL = 0.8  # accuracy whose first crossing is the time of convergence
 
 
 def name_of(learner: str) -> str:
@@ -23,16 +20,10 @@ def name_of(learner: str) -> str:
     return NAMES.get(learner, learner)
 
 
-def size_near(data: xr.Dataset, wanted: int | None = None) -> int:
-    """Return the size nearest to the wanted one, or the largest."""
-    sizes = data["size"].values
-    return int(sizes[-1] if wanted is None else sizes[np.abs(sizes - wanted).argmin()])
-
-
 def values(data: xr.Dataset, variable: str, learner: str, size: int) -> Samples:
-    """Return a variable of a learner at a size, one number per seed; an accuracy that is NaN is that of guessing."""
+    """Return a variable of a learner at a size, one number per seed; a missing accuracy counts as guessing."""
     found = data[variable].sel(learner=learner, size=size).values.astype(np.float64)
-    return np.where(np.isnan(found), 0.5, found) if variable.endswith("accuracy") else found
+    return np.where(np.isnan(found), GUESS, found) if variable.endswith("accuracy") else found
 
 
 def by_size(data: xr.Dataset, variable: str, learner: str) -> NDArray[np.float64]:
@@ -41,7 +32,7 @@ def by_size(data: xr.Dataset, variable: str, learner: str) -> NDArray[np.float64
 
 
 def change(data: xr.Dataset, values: NDArray[np.float64]) -> Samples:
-    """Return the change of values over the range of sizes by a straight line, one number per seed."""
+    """Return the change of values over the range of sizes, by a straight line, one number per seed."""
     sizes = data["size"].values.astype(np.float64)
     if len(sizes) < 2:
         return np.full(values.shape[1], np.nan)
@@ -49,38 +40,21 @@ def change(data: xr.Dataset, values: NDArray[np.float64]) -> Samples:
     return np.asarray(slope * (sizes[-1] - sizes[0]))
 
 
-def leads(data: xr.Dataset, leader: str, others: Sequence[str], what: str) -> list[Effect]:
-    """Return, for each size that can tell, the lead over the strongest of the others."""
-    effects = []
-    for size in data["size"].values:
-        own = values(data, "accuracy", leader, int(size))
-        rivals = {other: values(data, "accuracy", other, int(size)) for other in others}
-        rival = max(rivals, key=lambda name: rivals[name].mean())
-        if min(own.mean(), rivals[rival].mean()) <= CEILING:
-            label = f"{name_of(leader)} minus {name_of(rival)} at {size} {what}"
-            effects.append(effect(label, own - rivals[rival], above=0.0, unit="accuracy"))
-    return effects[::-1]
+def curve_mean(data: xr.Dataset, learner: str) -> Samples:
+    """Return the mean of the training curve; `data` is of one size."""
+    return np.asarray(data.training_accuracy.sel(learner=learner).fillna(GUESS).mean("episode").values)
 
 
-def order(data: xr.Dataset, variable: str, size: int, where: str) -> list[Effect]:
-    """Return the steps from each of the paper's learners to the next better one."""
-    return [
-        effect(
-            f"{name_of(better)} minus {name_of(worse)}, {where}",
-            values(data, variable, better, size) - values(data, variable, worse, size),
-            above=0.0,
-            unit="accuracy",
-        )
-        for worse, better in pairwise(FOUR)
-    ]
+def convergence_time(data: xr.Dataset, learner: str) -> Samples:
+    """Return the episodes needed to reach LEVEL, or all of them if it is never reached; `data` is of one size."""
+    curves = data.training_accuracy.sel(learner=learner).transpose("seed", "episode")
+    times = np.array([episodes_to_reach(curves.episode.values, curve, LEVEL) for curve in curves.values])
+    return np.where(np.isnan(times), float(curves.episode[-1]), times)
 
 
-def verdict(
-    number: int, claim: str, test: str, effects: Iterable[Effect], figures: Sequence[str], note: str = ""
-) -> Verdict:
-    """Return the verdict that follows from effects, all of which must hold."""
-    judged = list(effects)
-    word = conclude(judged)
-    decides = {"contradicted": False, "inconclusive": None, "reproduced": True}[word]
-    headline_first = sorted(judged, key=lambda one: one.supports is not decides)
-    return Verdict(number, claim, test, word, tuple(headline_first), tuple(figures), note)
+def woken(data: xr.Dataset, learner: str) -> Samples:
+    """Return the share of initially silent neurons that are active in over 1% of test episodes at the end."""
+    start, end = data.start_activity.sel(learner=learner), data.activity.sel(learner=learner)
+    silent = (start == 0).where(start.notnull())
+    active = ((end > 0.01) & (silent == 1)).sum("neuron").values
+    return np.asarray(active / np.maximum(silent.sum("neuron").values, 1))

@@ -1,8 +1,9 @@
-"""The figures of the reproduction: each a function of stored results, nothing simulated."""
+"""The figures of the reproduction: functions of stored results that simulate nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,14 @@ from matplotlib.figure import Figure
 
 from kenyon.paper import style
 from kenyon.paper.figures import controls, forgetting, network, normalised, performance, reward, specificity, stability
-from kenyon.paper.plan import Results
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results
 
 DRAWN: Mapping[str, Callable[[Results], Any]] = {
     "1": network.figure1,
-    "2": performance.figure2,
-    "3": performance.figure3,
-    "4": performance.figure4,
-    "5": performance.figure5,
+    "2": partial(performance.figure_of_accuracy, "2", STIMULI),
+    "3": partial(performance.figure_of_thresholds, "3"),
+    "4": partial(performance.figure_of_accuracy, "4", SEQUENCES),
+    "5": partial(performance.figure_of_thresholds, "5"),
     "6": specificity.figure6,
     "7": reward.figure7,
     "S1": controls.figure_s1,
@@ -27,7 +28,7 @@ DRAWN: Mapping[str, Callable[[Results], Any]] = {
     "S5": forgetting.figure_s5,
     "S6": normalised.figure_s6,
 }
-# What a file says of itself; dates and versions left out, so that the same figure is the same file.
+# Metadata of files, without dates and versions, so that the same figure gives the same file.
 METADATA: Mapping[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -43,10 +44,10 @@ def draw(figure: str, results: Results) -> Figure:
     figure
         Its name: one of `kenyon.paper.plan.FIGURES`, such as "2" or "S1".
     results
-        Where its numbers come from. Those of a quick plan are marked as such in the figure.
+        Where its numbers come from. A figure of a quick plan says so.
     """
     if figure not in DRAWN:
-        raise ValueError(f"there is no figure {figure!r} (there are: {', '.join(DRAWN)})")
+        raise ValueError(f"there is no figure {figure!r}; choose from {', '.join(DRAWN)}")
     with style.context():
         drawn: Figure = DRAWN[figure](results)
         if results.plan.quick:
@@ -62,7 +63,7 @@ def save(figure: str, results: Results, folder: str | Path) -> list[Path]:
     written = [folder / f"figure{figure}.{kind}" for kind in METADATA]
     with style.context():
         drawn.draw_without_rendering()
-        drawn.set_layout_engine("none")  # laid out once, so that all three are the same picture
+        drawn.set_layout_engine("none")  # lay it out once, so that all three files show the same picture
         for path, metadata in zip(written, METADATA.values(), strict=True):
             drawn.savefig(path, metadata=metadata)
     return written

@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.figures.performance import named
 from kenyon.paper.plan import Results
 from kenyon.paper.style import FAINT, FIVE, INK, look, over, summary
 
@@ -54,11 +53,11 @@ def figure_s1(results: Results) -> Any:
 
 
 def control_label(name: str, data: xr.Dataset) -> str:
-    """Return what a control is called."""
-    if found := re.fullmatch(r"GradientThresholds percentile percentile=(\d+)", name):
-        return rf"GD$_\theta$ from percentile {found[1]}"
-    if found := re.fullmatch(r"GradientWeights batch=(\d+)", name):
-        return f"GD$_W$, batch {found[1]}"
+    """Return the label of a control."""
+    if match := re.fullmatch(r"GradientThresholds percentile percentile=(\d+)", name):
+        return rf"GD$_\theta$ from percentile {match[1]}"
+    if match := re.fullmatch(r"GradientWeights batch=(\d+)", name):
+        return f"GD$_W$, batch {match[1]}"
     label = CONTROLS.get(name, look(name).label)
     return label.replace("{start}", f"{parts.learner_setting(data, name, 'start')}")
 
@@ -72,8 +71,7 @@ def _dots(ax: Any, data: xr.Dataset) -> None:
         ax.axhline(row, color="0.92", linewidth=0.6, zorder=0)
         ax.plot(values, np.full(len(values), row), ".", color=seen.colour, alpha=0.45, markersize=3, markeredgewidth=0)
         ax.plot([found.low[0], found.high[0]], [row, row], color=seen.colour, linewidth=1.6)
-        mark = {"color": seen.colour, "marker": seen.marker, "markerfacecolor": "white" if seen.hollow else seen.colour}
-        ax.plot(found.mean, [row], markersize=4.5, **mark)
+        ax.plot(found.mean, [row], **parts.stroke(seen) | {"markersize": 4.5})
         if found.missing[0]:
             ax.plot(found.mean, [row], **parts.CROSS)
     ax.set_yticks(range(len(names)), [control_label(name, data) for name in names])
@@ -84,23 +82,21 @@ def _dots(ax: Any, data: xr.Dataset) -> None:
 def figure_s2(results: Results) -> Any:
     """Draw accuracy against the number of resampled stimuli, with Cover's limit."""
     data = results.get("S2")
-    names, n_neurons = named(data, CAPACITY), int(parts.setting(data, "reservoir.n_neurons"))
+    looks, n_neurons = parts.named(data, CAPACITY), int(parts.setting(data, "reservoir.n_neurons"))
     figure = parts.new_figure(7.8)
-    axes = figure.subplots(1, 2, sharey=True)
-    for ax, letter, how in zip(axes, "ab", ("softmax", "argmax"), strict=True):
-        variable = "accuracy" if how == "softmax" else "argmax_accuracy"
-        parts.against(ax, data, variable, "size", names)
+    variables = {"softmax": "accuracy", "argmax": "argmax_accuracy"}
+    for ax, letter, (how, variable) in zip(parts.panels(figure, 1, 2), "ab", variables.items(), strict=True):
+        parts.against(ax, data, variable, looks)
         parts.title(ax, letter, f"Resampled stimuli, choice by {how}")
         ax.set(xlabel=f"number of stimuli (N = {n_neurons} neurons)", ylabel="accuracy, fresh noise", xlim=(0, None))
-        ax.yaxis.set_tick_params(labelleft=True)
         parts.accuracy_axis(ax, parts.guess(data))
         _cover(ax, 2 * n_neurons)
-    parts.legend(figure, names, 5, parts.crossed(data.accuracy))
+    parts.legend(figure, looks.values(), 5, parts.crossed(data.accuracy))
     return figure
 
 
 def _cover(ax: Any, limit: int) -> None:
-    """Draw how many stimuli in general position a linear readout can put into any two classes, half of the time."""
+    """Draw how many stimuli in general position a linear readout can split into two random classes half of the time."""
     ax.axvline(limit, color=INK, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=0)
     side = "right" if limit > sum(ax.get_xlim()) / 2 else "left"
     place: dict[str, Any] = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "va": "top"}
@@ -109,33 +105,32 @@ def _cover(ax: Any, limit: int) -> None:
 
 
 def figure_s3(results: Results) -> Any:
-    """Draw accuracy for other forms of the input weights, and of argmax beside softmax."""
+    """Draw accuracy for other forms of the input weights, by softmax and by argmax."""
     data = results.get("S3")
     figure = parts.new_figure(13.5)
-    axes = figure.subplots(2, 2, sharey=True)
+    axes = parts.panels(figure, 2, 2)
     _forms(axes[0, 0], data, "accuracy")
     _forms(axes[0, 1], data, "argmax_accuracy")
     parts.title(axes[0, 0], "a", rf"Forms of $W_{{in}}$, choice by softmax ({int(data.size.max())} stimuli)")
     parts.title(axes[0, 1], "b", "The same, choice by argmax")
     for ax, letter, figure_name in zip(axes[1], "cd", ("2", "4"), strict=True):
         sizes = results.get(figure_name)
-        parts.against(ax, sizes, "argmax_accuracy", "size", named(sizes, FIVE))
+        parts.against(ax, sizes, "argmax_accuracy", parts.named(sizes, FIVE))
         parts.title(ax, letter, f"Choice by argmax, {parts.items(sizes)}")
         ax.set(xlabel=f"number of {parts.items(sizes)}", xlim=(0, None))
     for ax in axes.flat:
         parts.accuracy_axis(ax, parts.guess(data))
         ax.set_ylabel("accuracy, fresh noise")
-        ax.yaxis.set_tick_params(labelleft=True)
-    parts.legend(figure, named(data, FIVE), 5, parts.crossed(data.accuracy))
+    parts.legend(figure, parts.named(data, FIVE).values(), 5, parts.crossed(data.accuracy))
     return figure
 
 
 def _forms(ax: Any, data: xr.Dataset, variable: str) -> None:
     forms = [form for form in FORMS if form in data.input_weights.values]
-    names = named(data, FIVE)
-    for i, name in enumerate(names):
-        values = data[variable].sel(learner=name, input_weights=forms).isel(size=0)
-        shift = 0.09 * (i - (len(names) - 1) / 2)
-        parts.points(ax, np.arange(len(forms)) + shift, summary(over(values, "input_weights")), look(name), dash="")
+    looks = parts.named(data, FIVE)
+    for i, (name, seen) in enumerate(looks.items()):
+        values = summary(over(data[variable].sel(learner=name, input_weights=forms).isel(size=0), "input_weights"))
+        shift = 0.09 * (i - (len(looks) - 1) / 2)
+        parts.points(ax, np.arange(len(forms)) + shift, values, seen._replace(dash=""))
     ax.set_xticks(range(len(forms)), [FORMS[form] for form in forms])
     ax.set_xlim(-0.5, len(forms) - 0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,15 @@ from kenyon.paper.plan import Results
 from kenyon.paper.style import look, over, summary
 
 COLUMNS = 4
-LETTERS = "abcdefghijklmnop"
 
 
 def figure_s5(results: Results) -> Any:
-    """Draw the accuracy on each group after each stage, a panel per learner, and what is left in the end."""
+    """Draw the accuracy on each group after each stage, a panel per learner, and what is left at the end."""
     data = results.get("S5").isel(size=0)
     names = [str(name) for name in data.learner.values]
     figure = parts.new_figure(11.5)
     axes = figure.subplots(-(-(len(names) + 1) // COLUMNS), COLUMNS, sharey=True).ravel()
-    for ax, name, letter in zip(axes, names, LETTERS, strict=False):
+    for ax, name, letter in zip(axes, names, ascii_lowercase, strict=False):
         _stages(ax, data.group_accuracy.sel(learner=name))
         parts.title(ax, letter, control_label(name, data).replace("from percentile", "from perc."))
     _kept(axes[len(names)], data, names)
@@ -46,7 +46,7 @@ def _shades(n: int) -> NDArray[np.float64]:
 
 
 def _stages(ax: Any, accuracy: xr.DataArray) -> None:
-    """Draw the accuracy on each group from when it was learned."""
+    """Draw the accuracy on each group from the stage at which it was learned."""
     stages = np.arange(1, accuracy.sizes["stage"] + 1)
     for group, shade in enumerate(_shades(accuracy.sizes["group"])):
         found, x = summary(over(accuracy.isel(group=group), "stage")), stages[group:]
@@ -60,6 +60,6 @@ def _kept(ax: Any, data: xr.Dataset, names: list[str]) -> None:
     last = data.group_accuracy.isel(stage=-1, group=slice(0, -1)).mean("group")
     for i, name in enumerate(names):
         parts.points(ax, [i], summary(last.sel(learner=name).values[:, None]), look(name))
-    ax.set_xticks(range(len(names)), list(LETTERS[: len(names)]))
+    ax.set_xticks(range(len(names)), list(ascii_lowercase[: len(names)]))
     ax.set(xlim=(-0.6, len(names) - 0.4), xlabel="learner of panel")
-    parts.title(ax, LETTERS[len(names)], "Kept of all but the last")
+    parts.title(ax, ascii_lowercase[len(names)], "Kept of all but the last")

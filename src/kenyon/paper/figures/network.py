@@ -1,4 +1,4 @@
-"""Figure 1: the network, a stimulus on its way through it, and how the sequence task is built."""
+"""Figure 1: the network, a stimulus passing through it, and how the sequence task is built."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def figure1(results: Results) -> Any:
 
 
 def _episode(figure: Any, data: xr.Dataset) -> None:
-    """Draw an episode: input, states and what thresholds leave of them at the decision."""
-    one = data.isel(size=0, seed=0).sel(learner="Composed")
-    V = np.asarray(one.trace_state.transpose("step", "neuron").values)
-    theta = np.asarray(one.theta.values)
+    """Draw an episode: input, states, and the code that thresholds make of them at the decision."""
+    episode = data.isel(size=0, seed=0).sel(learner="Composed")
+    V = np.asarray(episode.trace_state.transpose("step", "neuron").values)
+    theta = np.asarray(episode.theta.values)
     order = np.argsort(V[-1])
     inputs, states, code = figure.subplots(1, 3, width_ratios=[1, 1, 1.1])
-    name = odour(str(one.example_name.values[0]))
-    _map(figure, inputs, one.trace_input.transpose("step", "channel").values, "input channel", "input s")
+    name = odour(str(episode.example_name.values[0]))
+    _map(figure, inputs, episode.trace_input.transpose("step", "channel").values, "input channel", "input s")
     _map(figure, states, V[:, order], "neurons, by last state", "state V")
     parts.title(inputs, "b", f"Input: {name}")
     parts.title(states, "c", "Hidden states")
@@ -60,7 +60,7 @@ def _map(figure: Any, ax: Any, values: NDArray[np.float32], label: str, symbol: 
 
 
 def _code(ax: Any, V: NDArray[np.float32], theta: NDArray[np.float32]) -> None:
-    """Draw last states and what is left of them above the thresholds that Composed learned."""
+    """Draw the last states, and what exceeds the thresholds that Composed learned."""
     x, colour = np.maximum(V - theta, 0), look("Composed").colour
     rows = np.arange(1, len(V) + 1)
     ax.plot(V, rows, color=FAINT, linewidth=1.2, label="V")

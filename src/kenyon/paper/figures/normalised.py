@@ -1,24 +1,23 @@
-"""Figure S6: Normalised beside all others, what its parts give, its three numbers, and where it fails."""
+"""Figure S6: Normalised beside the others, what each of its parts adds, its three numbers, and where it fails."""
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.figures.performance import SEQUENCES, STIMULI, named
 from kenyon.paper.figures.reward import reward_curves
-from kenyon.paper.plan import Results
-from kenyon.paper.style import FIVE, MAP, Look, look, nearest, over, summary, thousands
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, nearest_size
+from kenyon.paper.style import FIVE, MAP, Look, look, over, summary
 
 BESIDE = ("GradientWeights", "Composed", "Normalised", "Ridge")
-LIMITS = {"classes": "n_classes", "neurons": "n_neurons", "noise": "noise"}
-AXES = {
-    "n_classes": "number of classes (log scale)",
-    "n_neurons": "number of neurons N (log scale)",
-    "noise": r"input noise $\sigma$",
+LIMITS = {  # setting, label of its axis, title
+    "classes": ("n_classes", "number of classes (log scale)", "Many classes"),
+    "neurons": ("n_neurons", "number of neurons N (log scale)", "Small networks"),
+    "noise": ("noise", r"input noise $\sigma$", "Noise"),
 }
 PARTS = {
     "Normalised": look("Normalised")._replace(label="complete"),
@@ -29,7 +28,7 @@ PARTS = {
 
 
 def figure_s6(results: Results) -> Any:
-    """Draw all there is on Normalised: curves, parts, numbers and limits, from top to bottom."""
+    """Draw curves, parts, numbers and limits, from top to bottom."""
     figure = parts.new_figure(34)
     curves, without, numbers, limits = figure.subfigures(4, 1, height_ratios=[11.6, 6.6, 6.2, 11.2])
     _curves(curves, results)
@@ -41,41 +40,32 @@ def figure_s6(results: Results) -> Any:
 
 def _curves(figure: Any, results: Results) -> None:
     """Draw training curves of both tasks, supervised above, by reward below."""
-    axes = figure.subplots(2, 2, sharey=True)
+    looks = {name: look(name) for name in FIVE}
+    axes = parts.panels(figure, 2, 2)
     for ax, letter, name, wanted in zip(axes[0], "ab", ("2", "4"), (STIMULI, SEQUENCES), strict=True):
         data = results.get(name)
-        size = nearest(data.size.values, wanted)
-        parts.curves(ax, data.sel(size=size), named(data, FIVE))
+        size = nearest_size(data, wanted)
+        parts.curves(ax, data.sel(size=size), parts.named(data, FIVE))
         parts.title(ax, letter, f"Supervised: {size} {parts.items(data)}")
         parts.accuracy_axis(ax, parts.guess(data))
     for ax, letter, part in zip(axes[1], "cd", ("static", "sequence"), strict=True):
         data = results.get("7", part)
-        reward_curves(ax, data)
+        reward_curves(ax, data, looks)
         parts.title(ax, letter, ax.get_title(loc="left"))
         parts.accuracy_axis(ax, parts.guess(data))
-    for ax in axes.flat:
-        ax.yaxis.set_tick_params(labelleft=True)
-    parts.legend(figure, FIVE, 5)
+    parts.legend(figure, looks.values(), 5)
 
 
 def _without(figure: Any, results: Results) -> None:
     """Draw training curves with one part removed at a time."""
-    axes = figure.subplots(1, 2, sharey=True)
+    axes = parts.panels(figure, 1, 2)
     for ax, letter, part in zip(axes, "ef", ("parts static", "parts sequence"), strict=True):
         data = results.get("S6", part)
-        own = data.isel(size=0)
-        for name, seen in PARTS.items():
-            curve = own.training_accuracy.sel(learner=name)
-            parts.line(ax, thousands(own.episode), summary(over(curve, "episode")), seen, markers=5)
+        parts.curves(ax, data.isel(size=0), PARTS)
         kind = "resampled " if parts.setting(data, "task.resample") else ""
         parts.title(ax, letter, f"One part removed: {int(data.size.max())} {kind}{parts.items(data)}")
-        ax.set(
-            xlabel="episodes (thousands)", ylabel="accuracy while learning", xlim=(0, float(own.episode.max()) / 1000)
-        )
-        ax.yaxis.set_tick_params(labelleft=True)
         parts.accuracy_axis(ax, parts.guess(data))
-    handles = [parts.handle(seen) for seen in PARTS.values()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, columnspacing=1.4)
+    parts.legend(figure, PARTS.values(), 4)
 
 
 def grid(data: xr.Dataset) -> dict[float, tuple[list[float], list[float], Any]]:
@@ -83,7 +73,7 @@ def grid(data: xr.Dataset) -> dict[float, tuple[list[float], list[float], Any]]:
     cells: dict[tuple[float, float, float], float] = {}
     for name in (str(name) for name in data.learner.values):
         q = float(parts.learner_setting(data, name, "start")["percentile"])
-        mu, k = (float(parts.learner_setting(data, name, one)) for one in ("mu", "k"))
+        mu, k = (float(parts.learner_setting(data, name, setting)) for setting in ("mu", "k"))
         cells[q, k, mu] = float(data.accuracy.sel(learner=name).mean())
     qs, ks, mus = (sorted({cell[i] for cell in cells}) for i in range(3))
     return {q: (mus, ks, np.array([[cells.get((q, k, mu), np.nan) for mu in mus] for k in ks])) for q in qs}
@@ -109,38 +99,33 @@ def _numbers(figure: Any, data: xr.Dataset) -> None:
 
 def _limits(figure: Any, results: Results) -> None:
     """Draw accuracy against classes, neurons and noise, and a long training."""
-    axes = figure.subplots(2, 2).ravel()
-    for ax, (part, name) in zip(axes, LIMITS.items(), strict=False):
+    axes, letters = figure.subplots(2, 2).ravel(), ascii_lowercase[6 + len(grid(results.get("S6", "numbers"))) :]
+    for ax, letter, (part, (name, label, head)) in zip(axes, letters, LIMITS.items(), strict=False):
         data = results.get("S6", part)
-        _along(ax, data, name)
+        _along(ax, data, name, label)
+        parts.title(ax, letter, f"{head}: {int(data.size.max())} stimuli")
     _guesses(axes[0])
     long = results.get("S6", "long")
-    parts.curves(axes[3], long.isel(size=0), named(long, FIVE))
+    parts.curves(axes[3], long.isel(size=0), parts.named(long, FIVE))
+    parts.title(axes[3], letters[3], f"Long training: {int(long.size.max())} resampled stimuli")
     for ax in axes[1:]:
         parts.accuracy_axis(ax, parts.guess(long))
-    heads = ("Many classes", "Small networks", "Noise", f"Long training: {int(long.size.max())} resampled stimuli")
-    start = 6 + len(grid(results.get("S6", "numbers")))
-    for ax, head, letter in zip(axes, heads, "abcdefghijklmnopqrstuvwxyz"[start:], strict=False):
-        about = "" if ax is axes[3] else f": {int(data.size.max())} stimuli"
-        parts.title(ax, letter, head + about)
-    parts.legend(figure, BESIDE, 4)
+    parts.legend(figure, map(look, BESIDE), 4)
 
 
-def _along(ax: Any, data: xr.Dataset, name: str) -> None:
+def _along(ax: Any, data: xr.Dataset, name: str, label: str) -> None:
     """Draw accuracy against a setting."""
     values = np.asarray(data[name].values, np.float64)
-    for learner in named(data, BESIDE):
-        found = summary(over(data.accuracy.sel(learner=learner).isel(size=0), name))
-        parts.points(ax, values, found, look(learner))
-    if name != "noise":
-        ax.set_xscale("log")
+    for learner, seen in parts.named(data, BESIDE).items():
+        parts.points(ax, values, summary(over(data.accuracy.sel(learner=learner).isel(size=0), name)), seen)
+    ax.set_xscale("linear" if name == "noise" else "log")
     ax.set_xticks(values, [f"{value:g}" for value in values])
     ax.minorticks_off()
-    ax.set(xlabel=AXES[name], ylabel="accuracy, fresh noise")
+    ax.set(xlabel=label, ylabel="accuracy, fresh noise")
 
 
 def _guesses(ax: Any) -> None:
-    """Draw the accuracy of a guess, which falls with the number of classes."""
+    """Draw the accuracy of guessing, which falls with the number of classes."""
     n = ax.get_xticks()
     ax.plot(n, 1 / n, color="0.5", linestyle=":", linewidth=0.9)
     ax.annotate("chance", (n[0], 1 / n[0]), xytext=(0, -18), textcoords="offset points", color="0.5", fontsize=6.5)

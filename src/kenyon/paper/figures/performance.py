@@ -4,71 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
-import xarray as xr
-
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.plan import Results
-from kenyon.paper.style import FIVE, nearest
+from kenyon.paper.plan import Results, nearest_size
+from kenyon.paper.style import FIVE
 
-STIMULI, SEQUENCES = 140, 336  # of the paper's training curves
 FROM_ZERO = "Composed from 0"
+PANELS = {
+    "theta_mean": ("Mean threshold", r"mean of $\theta$"),
+    "theta_sd": ("Spread over neurons", r"standard deviation of $\theta$"),
+    "coding_level": ("Active neurons", "fraction active in an episode"),
+}
 
 
-def figure2(results: Results) -> Any:
-    """Draw the static task: training curves, and accuracy against the number of stimuli."""
-    return _accuracy(results.get("2"), STIMULI)
-
-
-def figure3(results: Results) -> Any:
-    """Draw the thresholds of the static task against the number of stimuli."""
-    return _thresholds(results.get("3"))
-
-
-def figure4(results: Results) -> Any:
-    """Draw the sequence task: training curves, and accuracy against the number of sequences."""
-    return _accuracy(results.get("4"), SEQUENCES)
-
-
-def figure5(results: Results) -> Any:
-    """Draw the thresholds of the sequence task against the number of sequences."""
-    return _thresholds(results.get("5"))
-
-
-def named(data: xr.Dataset, wanted: tuple[str, ...]) -> list[str]:
-    """Return those of the wanted learners that were run."""
-    there = {str(name) for name in data.learner.values}
-    return [name for name in wanted if name in there]
-
-
-def _accuracy(data: xr.Dataset, wanted: int) -> Any:
-    names = named(data, (*FIVE, FROM_ZERO))
+def figure_of_accuracy(name: str, wanted: int, results: Results) -> Any:
+    """Draw training curves at the wanted size or the nearest, and accuracy against size."""
+    data = results.get(name)
+    looks, size, what = parts.named(data, (*FIVE, FROM_ZERO)), nearest_size(data, wanted), parts.items(data)
     figure = parts.new_figure(7.6)
-    left, right = figure.subplots(1, 2, sharey=True)
-    size, what = nearest(data.size.values, wanted), parts.items(data)
-    parts.curves(left, data.sel(size=size), names)
+    left, right = parts.panels(figure, 1, 2)
+    parts.curves(left, data.sel(size=size), looks)
     parts.title(left, "a", f"Learning {size} {what}")
-    parts.against(right, data, "accuracy", "size", names)
-    episodes = int(parts.setting(data, "n_episodes"))
-    parts.title(right, "b", f"After {episodes:,} episodes")
+    parts.against(right, data, "accuracy", looks)
+    parts.title(right, "b", f"After {int(parts.setting(data, 'n_episodes')):,} episodes")
     right.set(xlabel=f"number of {what}", ylabel="accuracy, fresh noise", xlim=(0, None))
-    right.yaxis.set_tick_params(labelleft=True)
     parts.accuracy_axis(left, parts.guess(data))
     parts.chance(right, parts.guess(data))
-    parts.legend(figure, names, extra=parts.crossed(data.accuracy), columns=5 if len(names) == 5 else 3)
+    parts.legend(figure, looks.values(), 5 if len(looks) == 5 else 3, parts.crossed(data.accuracy))
     return figure
 
 
-def _thresholds(data: xr.Dataset) -> Any:
-    names = named(data, (*FIVE[1:], FROM_ZERO))
+def figure_of_thresholds(name: str, results: Results) -> Any:
+    """Draw mean and spread of thresholds, and the share of active neurons, against size."""
+    data = results.get(name)
+    looks = parts.named(data, (*FIVE[1:], FROM_ZERO))
     figure = parts.new_figure(6.8)
-    axes = figure.subplots(1, 3)
-    heads = ("Mean threshold", "Spread over neurons", "Active neurons")
-    labels = (r"mean of $\theta$", r"standard deviation of $\theta$", "fraction active in an episode")
-    variables = ("theta_mean", "theta_sd", "coding_level")
-    for ax, letter, variable, label, head in zip(axes, "abc", variables, labels, heads, strict=True):
-        parts.against(ax, data, variable, "size", names)
+    for ax, letter, (variable, (head, label)) in zip(figure.subplots(1, 3), "abc", PANELS.items(), strict=True):
+        parts.against(ax, data, variable, looks)
         parts.title(ax, letter, head)
         ax.set(ylabel=label, xlim=(0, None), xlabel=f"number of {parts.items(data)}")
         parts.from_zero(ax, 1.0 if variable == "coding_level" else None)
-    parts.legend(figure, names, extra=parts.crossed(data.theta_mean))
+    parts.legend(figure, looks.values(), extra=parts.crossed(data.theta_mean))
     return figure

@@ -9,7 +9,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.figures.performance import named
 from kenyon.paper.plan import Results
 from kenyon.paper.style import FAINT, FIVE, Look, look, summary
 
@@ -20,9 +19,9 @@ AFTER = look("Composed")._replace(label="after, Composed")
 
 
 def figure6(results: Results) -> Any:
-    """Draw histograms of specificity: Composed against where it began, and all learners after learning."""
+    """Draw histograms of specificity: Composed before and after learning, and all learners after it."""
     figure = parts.new_figure(12.5)
-    axes = figure.subplots(2, 2, sharex="col", sharey=True)
+    axes = parts.panels(figure, 2, 2, sharex="col")
     for column, part in enumerate(("static", "sequence")):
         data = results.get("6", part)
         about = f"{int(data.size.values[-1])} {parts.items(data)}"
@@ -35,8 +34,6 @@ def figure6(results: Results) -> Any:
         ax.set(yscale="log", ylabel="fraction of neurons", xlim=(0, None))
         ax.set(ylim=(1 / data.neuron.size, 60), yticks=[10.0**-k for k in range(int(np.log10(data.neuron.size)) + 1)])
         ax.minorticks_off()
-        ax.xaxis.set_tick_params(labelbottom=True)
-        ax.yaxis.set_tick_params(labelleft=True)
         ax.legend(loc="upper right", fontsize=6.5, title="mean over neurons [95% interval]", title_fontsize=6.5)
     return figure
 
@@ -62,14 +59,14 @@ def _before_and_after(ax: Any, data: xr.Dataset) -> None:
 
 
 def _learners(ax: Any, data: xr.Dataset) -> None:
-    for name in named(data, FIVE[1:]):
-        _histogram(ax, data.specificity.sel(learner=name), edges_of(data), look(name))
+    for name, seen in parts.named(data, FIVE[1:]).items():
+        _histogram(ax, data.specificity.sel(learner=name), edges_of(data), seen)
 
 
 def _histogram(ax: Any, values: xr.DataArray, edges: NDArray[np.float64], seen: Look, filled: bool = False) -> None:
     """Draw the mean share of neurons in each bin and its interval over seeds; the mean specificity is in the legend."""
     found = summary(shares(values, edges))
-    low, high = (np.append(one, one[-1]) for one in (found.low, found.high))
+    low, high = (np.append(end, end[-1]) for end in (found.low, found.high))
     if filled:
         ax.stairs(found.mean, edges, fill=True, color=seen.colour, alpha=0.3, baseline=1e-9)
     else:

@@ -1,142 +1,219 @@
-"""What we found, figure by figure: sentences and tables made from the results, none of them written beforehand."""
+"""What we found, figure by figure: sentences and tables made from the results."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from kenyon.paper.plan import Results
-from kenyon.paper.report import findings_supplement
-from kenyon.paper.report.finding import SHOWN, THREE, Found, by, episodes, mean, nearest, ranking
-from kenyon.paper.report.markup import Ranking, Table, learner_name, listing, number, share, spread
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, best, nearest_size, plain_readouts
+from kenyon.paper.report.finding import THREE, Finding, Means, Ranked, Sentences, descending, episodes, ranking
+from kenyon.paper.report.text import Ranking, Table, learner_name, listing, number, share, spread
+from kenyon.paper.report.words import about
+
+THRESHOLDS = {
+    "theta_mean": "Mean of theta",
+    "theta_sd": "Standard deviation of theta over neurons",
+    "coding_level": "Share of active neurons",
+}
 
 
-def found(figure: str, results: Results) -> Found:
+def finding(figure: str, results: Results) -> Finding:
     """Return what a figure shows, in words and numbers."""
-    return _FOUND[figure](results)
+    patterns = about(figure)
+    rankings = [Ranked(figure, **row).make(results) for row in patterns.rankings]
+    means = [Means(figure, **row).make(results) for row in patterns.tables]
+    sentences = SENTENCES[figure](results) if figure in SENTENCES else []
+    return Finding([*rankings, *sentences], [*means, *(TABLES[figure](results) if figure in TABLES else [])])
 
 
-def _network(results: Results) -> Found:
+def _network(results: Results) -> Sentences:
     data, sequences = results.get("1", "static").squeeze(), results.get("1", "sequence").squeeze()
     config = json.loads(data.attrs["config"])
     V = data.example_state.values
-    sentences = [
+    return [
         f"Drawn here: {config['reservoir.n_neurons']} neurons, {int(data['size'])} stimuli and "
-        f"{int(sequences['size'])} sequences. Over {data.sizes['example']} episodes the states V reach from "
+        f"{int(sequences['size'])} sequences. Over {data.sizes['example']} episodes the states V range from "
         f"{number(float(V.min()))} to {number(float(V.max()))}, and without thresholds "
         f"{share(float((V > 0).mean()))} of them are active.",
         f"Prelearning starts theta_g at {number(float(data.start_theta_mean))}, which leaves "
         f"{share(float(data.start_coding_level))} of the neurons active; after {episodes(data)} episodes of Composed "
-        f"it is {share(float(data.coding_level))}, with {share(float(data.accuracy))} of choices right.",
+        f"it is {share(float(data.coding_level))}, with {share(float(data.accuracy))} of choices correct.",
     ]
-    return Found(sentences, [])
 
 
-def _accuracies(figure: str, what: str, size: int) -> Callable[[Results], Found]:
-    def find(results: Results) -> Found:
-        data = results.get(figure)
-        shown, smallest = nearest(data, size), int(data["size"].values[0])
-        lead = data.accuracy.sel(learner="Composed") - data.accuracy.sel(learner="GradientWeights")
-        sentences: list[str | Ranking] = [
-            ranking(f"Accuracy at {shown} {what}, after {episodes(data)} episodes", data.accuracy.sel(size=shown)),
-            f"Composed minus GD_W is {spread(lead.sel(size=smallest))} at {smallest} {what} and "
-            f"{spread(lead.sel(size=shown))} at {shown}. Normalised is ours, the others are the paper's.",
-        ]
-        tables = [
-            by(data.accuracy, "size", f"Accuracy by number of {what}", what),
-            by(data.coding_level, "size", f"Share of active neurons by number of {what}", what),
-        ]
-        return Found(sentences, tables)
-
-    return find
+def _accuracies(figure: str, what: str, size: int, results: Results) -> Sentences:
+    data = results.get(figure)
+    shown, smallest = nearest_size(data, size), int(data["size"].values[0])
+    lead = data.accuracy.sel(learner="Composed") - data.accuracy.sel(learner="GradientWeights")
+    return [
+        ranking(f"Accuracy at {shown} {what}, after {episodes(data)} episodes", data.accuracy.sel(size=shown)),
+        f"Composed minus GD_W is {spread(lead.sel(size=smallest))} at {smallest} {what} and "
+        f"{spread(lead.sel(size=shown))} at {shown}. Normalised is ours, the others are the paper's.",
+    ]
 
 
-def _thresholds(figure: str, what: str, size: int) -> Callable[[Results], Found]:
-    captions = {
-        "theta_mean": "Mean of theta",
-        "theta_sd": "Standard deviation of theta over neurons",
-        "coding_level": "Share of active neurons",
-    }
-
-    def find(results: Results) -> Found:
-        data = results.get(figure)
-        shown, smallest = nearest(data, size), int(data["size"].values[0])
-        sentences: list[str | Ranking] = [
-            Ranking(
-                f"{caption} at {shown} {what}",
-                [(learner_name(one), spread(data[name].sel(learner=one, size=shown))) for one in THREE],
-            )
-            for name, caption in captions.items()
-        ]
-        changes = [
-            f"{number(mean(data.theta_mean, one, smallest))} to {number(mean(data.theta_mean, one, shown))} for "
-            f"{learner_name(one)}"
-            for one in THREE
-        ]
-        sentences.append(f"From {smallest} to {shown} {what} the mean of theta goes from {listing(changes)}.")
-        tables = [
-            by(data[name], "size", f"{caption} by number of {what}", what, (*THREE, "Normalised"))
-            for name, caption in captions.items()
-        ]
-        return Found(sentences, tables)
-
-    return find
+def _thresholds(figure: str, what: str, size: int, results: Results) -> Sentences:
+    data, sentences = results.get(figure), []
+    shown, smallest = nearest_size(data, size), int(data["size"].values[0])
+    for variable, caption in THRESHOLDS.items():
+        values = data[variable].sel(size=shown)
+        rows = [(learner_name(name), spread(values.sel(learner=name))) for name in THREE]
+        sentences.append(Ranking(f"{caption} at {shown} {what}", rows))
+    ends = data.theta_mean.mean("seed", skipna=True).sel(size=[smallest, shown])
+    changes = [
+        f"{' to '.join(number(float(end)) for end in ends.sel(learner=name))} for {learner_name(name)}"
+        for name in THREE
+    ]
+    return [*sentences, f"From {smallest} to {shown} {what} the mean of theta goes from {listing(changes)}."]
 
 
-def _specificity(results: Results) -> Found:
-    sentences, rows = [], []
+def _specificity(results: Results) -> Sentences:
+    sentences = []
     for part in ("static", "sequence"):
-        data = results.get("6", part).squeeze("size")
-        zero, start, end = (
-            _neurons(data[name].sel(learner=one))
-            for name, one in (
-                ("specificity", "GradientWeights"),
-                ("start_specificity", "Composed"),
-                ("specificity", "Composed"),
-            )
-        )
+        data = results.get("6", part)[["specificity", "start_specificity"]].squeeze("size").mean("neuron")
+        composed = data.sel(learner="Composed")
         sentences.append(
-            f"{part.capitalize()} task, mean specificity over neurons: {spread(zero, 3)} at theta = 0, "
-            f"{spread(start, 3)} at the prelearned start of Composed, {spread(end, 3)} after it learned."
+            f"{part.capitalize()} task, mean specificity over neurons: "
+            f"{spread(data.specificity.sel(learner='GradientWeights'), 3)} at theta = 0, "
+            f"{spread(composed.start_specificity, 3)} at the prelearned start of Composed, "
+            f"{spread(composed.specificity, 3)} after it learned."
         )
-        for one in data.learner.values:
-            names = ("start_specificity", "specificity", "start_specificity_summed", "specificity_summed")
-            values = [number(float(np.nanmean(_neurons(data[name].sel(learner=one)))), 3) for name in names]
-            rows.append([f"{learner_name(str(one))}, {part}", *values])
-    head = ["learner and task", "start", "end", "start, summed", "end, summed"]
-    return Found(sentences, [Table("Mean specificity at the start and the end of learning", head, rows)])
+    return sentences
 
 
-def _neurons(data: xr.DataArray) -> Any:
-    return data.mean("neuron").values
+def _specificities(results: Results) -> list[Table]:
+    columns = {
+        "start_specificity": "start",
+        "specificity": "end",
+        "start_specificity_summed": "start, summed",
+        "specificity_summed": "end, summed",
+    }
+    rows = []
+    for part in ("static", "sequence"):
+        data = results.get("6", part).squeeze("size")[list(columns)].mean("neuron").mean("seed", skipna=True)
+        for name in map(str, data.learner.values):
+            values = [number(float(data[variable].sel(learner=name)), 3) for variable in columns]
+            rows.append([f"{learner_name(name)}, {part}", *values])
+    head = ["learner and task", *columns.values()]
+    return [Table("Mean specificity at the start and the end of learning", head, rows)]
 
 
-def _reward(results: Results) -> Found:
-    sentences, tables = [], []
+def _reward(results: Results) -> Sentences:
+    rankings = []
     for part, what in (("static", "stimuli"), ("sequence", "sequences")):
-        data = results.get("7", part)
-        largest = int(data["size"].values[-1])
-        plain = [str(name) for name in data.learner.values if str(name).startswith("GradientWeights")]
-        best = max(plain, key=lambda name: mean(data.accuracy, name, largest))
-        kept = [str(name) for name in data.learner.values if name not in plain] + [best]
-        batch = learner_name(best).rpartition(" ")[2]
-        words = f"Accuracy at {largest} {what}; of GD_W's batches {batch} is the best there"
-        sentences.append(ranking(words, data.accuracy.sel(size=largest, learner=kept)))
-        tables.append(by(data.accuracy, "size", f"Accuracy by number of {what}, learned by reward", what))
-    return Found(sentences, tables)
+        accuracy = results.get("7", part).accuracy.isel(size=-1)
+        plain = plain_readouts(accuracy)
+        kept = best(accuracy.sel(learner=plain))
+        batch = learner_name(kept).rpartition(" ")[2]
+        words = f"Accuracy at {int(accuracy['size'])} {what}; the best batch of GD_W there is {batch}"
+        rankings.append(ranking(words, accuracy.drop_sel(learner=[name for name in plain if name != kept])))
+    return rankings
 
 
-_FOUND: dict[str, Callable[[Results], Found]] = {
+def _controls(results: Results) -> list[Table]:
+    tables = []
+    for part in results.plan.parts("S1"):
+        data = results.get("S1", part).squeeze("size")
+        rows = [
+            [
+                learner_name(name),
+                *(spread(data[column].sel(learner=name), 3) for column in ("accuracy", "coding_level")),
+            ]
+            for name in map(str, data.learner.values)
+        ]
+        tables.append(Table(f"Controls, {part}", ["readout", "accuracy", "active"], rows))
+    return tables
+
+
+def _limit(results: Results) -> Sentences:
+    n_neurons = json.loads(results.get("S2").attrs["config"])["reservoir.n_neurons"]
+    return [f"Cover's limit for {n_neurons} neurons is {2 * n_neurons}."]
+
+
+def _forms(results: Results) -> Sentences:
+    data = results.get("S3").squeeze("size")
+    forms = {str(form): str(form).replace("_", " ") for form in data.input_weights.values}
+    orders, by_argmax = (
+        {form: _order(data[variable].sel(input_weights=form)) for form in forms}
+        for variable in ("accuracy", "argmax_accuracy")
+    )
+    others = [words for form, words in forms.items() if orders[form] != orders["lognormal"]]
+    same = sum(by_argmax[form] == orders[form] for form in forms)
+    return [
+        f"With lognormal weights the order is {listing(orders['lognormal'])}, best first. The order of the means "
+        f"is the same for {len(forms) - len(others)} of {len(forms)} forms"
+        + (f"; it differs for {listing(others)}." if others else "."),
+        f"Choosing by argmax gives the same order as softmax for {same} of {len(forms)} forms.",
+    ]
+
+
+def _order(accuracy: xr.DataArray) -> list[str]:
+    return [learner_name(name) for name in descending(accuracy.sel(learner=["GradientWeights", *THREE]))]
+
+
+def _stability(results: Results) -> Sentences:
+    sentences = []
+    for gain, data in results.get("S4").squeeze("size").groupby("input_gain"):
+        chosen = best(data.accuracy.squeeze("input_gain"))
+        sentences.append(
+            f"Input gain {gain:g}: best at theta = {chosen.rpartition('=')[2]}, "
+            f"{spread(data.accuracy.sel(learner=chosen))}; {share(float((data.diverged_at >= 0).mean()))} of the runs "
+            "diverged or fell silent."
+        )
+    return sentences
+
+
+def _forgetting(results: Results) -> Sentences:
+    last = results.get("S5").squeeze("size").group_accuracy.isel(stage=-1)
+    return [
+        ranking(f"After the last of {last.sizes['group']} groups, over all groups", last.mean("group")),
+        ranking("On the first group", last.isel(group=0)),
+    ]
+
+
+def _groups(results: Results) -> list[Table]:
+    accuracy = results.get("S5").squeeze("size").group_accuracy
+    last = accuracy.isel(stage=-1)
+    fresh = xr.concat([accuracy.isel(stage=i, group=i) for i in range(accuracy.sizes["group"])], "group")
+    columns = {
+        "first group, at the end": last.isel(group=0),
+        "all groups, at the end": last.mean("group"),
+        "each group, once learned": fresh.mean("group"),
+    }
+    rows = [
+        [learner_name(name), *(spread(column.sel(learner=name), 3) for column in columns.values())]
+        for name in map(str, accuracy.learner.values)
+    ]
+    return [Table("Accuracy on groups learned one after another", ["learner", *columns], rows)]
+
+
+def _numbers(results: Results) -> Sentences:
+    grid = results.get("S6", "numbers").squeeze("size").accuracy.mean("seed", skipna=True).fillna(0.0)
+    worst, *_, top = np.argsort(grid.values)
+    low, high = (str(grid.learner.values[i]).removeprefix("grid ").replace(" ", ", ") for i in (worst, top))
+    least, most, middle = (number(float(value)) for value in (grid.min(), grid.max(), grid.median()))
+    return [
+        f"Over {grid.sizes['learner']} settings of its three numbers accuracy lies between {least} ({low}) and {most} "
+        f"({high}); the median is {middle}."
+    ]
+
+
+SENTENCES: Mapping[str, Callable[[Results], Sentences]] = {
     "1": _network,
-    "2": _accuracies("2", "stimuli", SHOWN),
-    "3": _thresholds("3", "stimuli", SHOWN),
-    "4": _accuracies("4", "sequences", 336),
-    "5": _thresholds("5", "sequences", 336),
+    "2": partial(_accuracies, "2", "stimuli", STIMULI),
+    "3": partial(_thresholds, "3", "stimuli", STIMULI),
+    "4": partial(_accuracies, "4", "sequences", SEQUENCES),
+    "5": partial(_thresholds, "5", "sequences", SEQUENCES),
     "6": _specificity,
     "7": _reward,
-    **findings_supplement.FOUND,
+    "S2": _limit,
+    "S3": _forms,
+    "S4": _stability,
+    "S5": _forgetting,
+    "S6": _numbers,
 }
+TABLES: Mapping[str, Callable[[Results], list[Table]]] = {"6": _specificities, "S1": _controls, "S5": _groups}

@@ -1,4 +1,4 @@
-"""Our own learner beside the paper's, where it fails, and what did not run as configured: all from the results."""
+"""Our own learner beside the paper's, where it fails, and what did not run as configured."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
-from kenyon.paper.plan import FIGURES, Results
-from kenyon.paper.report.markup import Table, learner_name, listing, number, spread
+from kenyon.paper.plan import FIGURES, Results, best
+from kenyon.paper.report.finding import Finding
+from kenyon.paper.report.text import Table, learner_name, listing, number, spread
 from kenyon.paper.verdicts import Effect, effect
 
 OURS = "Normalised"
-TIE = 0.001  # differences in accuracy that are taken for none: two choices of a test of 2000
-OFFLINE = ("Ridge", "RecursiveLeastSquares")  # least squares over all episodes: no contest for a cheap online rule
+TIE = 0.001  # smaller differences in accuracy count as none: two choices in a test of 2000
+OFFLINE = ("Ridge", "RecursiveLeastSquares")  # least squares over all episodes: not comparable with a cheap online rule
 COMPARED = (  # figure, part, task, unit of its size
     ("2", "", "static", "stimuli"),
     ("4", "", "sequence", "sequences"),
@@ -43,13 +45,18 @@ class Contest(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Runs of a learner in one part of a figure that diverged, or that ran at another rate than configured."""
+    """Runs of a learner in one part of a figure that diverged, or whose rate was changed."""
 
     figure: str
     learner: str
     runs: int
     of: int
     words: str
+
+    @property
+    def row(self) -> list[str]:
+        """As a row of a table."""
+        return [f"figure {self.figure}", learner_name(self.learner), f"{self.runs} of {self.of}", self.words]
 
 
 def settings(data: xr.Dataset) -> Iterator[tuple[dict[str, object], xr.Dataset]]:
@@ -63,18 +70,18 @@ def settings(data: xr.Dataset) -> Iterator[tuple[dict[str, object], xr.Dataset]]
 
 def contests(results: Results, *, offline: bool = False) -> list[Contest]:
     """Return Normalised against the best other online learner (or offline readout) wherever both were run."""
-    fought = []
+    found = []
     for figure, part, task, unit in COMPARED:
-        for values, one in settings(results.get(figure, part)):
-            rivals = [str(n) for n in one.learner.values if n != OURS and str(n).startswith(OFFLINE) == offline]
+        for values, data in settings(results.get(figure, part)):
+            names = [str(name) for name in data.learner.values if name != OURS]
+            rivals = [name for name in names if name.startswith(OFFLINE) == offline]
             if rivals:
-                fought.append(_contest(figure, _describe(task, unit, values), one.accuracy, rivals))
-    return fought
+                found.append(_contest(figure, _describe(task, unit, values), data.accuracy, rivals))
+    return found
 
 
 def _contest(figure: str, setting: str, accuracy: xr.DataArray, rivals: list[str]) -> Contest:
-    means = accuracy.sel(learner=rivals).mean("seed", skipna=True).fillna(0.0)
-    rival = rivals[int(means.values.argmax())]
+    rival = best(accuracy.sel(learner=rivals))
     ours, theirs = accuracy.sel(learner=OURS), accuracy.sel(learner=rival)
     lead = effect(f"{OURS} minus {rival}", (ours - theirs).values, above=0.0, unit="accuracy")
     return Contest(figure, setting, rival, ours, theirs, lead)
@@ -88,98 +95,83 @@ def _describe(task: str, unit: str, values: dict[str, object]) -> str:
     return ", ".join([task, *others])
 
 
-def contest_table(caption: str, fought: list[Contest]) -> Table:
-    """Return a table of contests, those it loses by most first."""
-    ordered = sorted(fought, key=lambda one: (one.lead.value, float(one.ours.mean())))
+def contest_table(caption: str, shown: list[Contest]) -> Table:
+    """Return a table of contests, beginning with the worst defeat."""
     rows = [
         [
-            f"{one.setting} (figure {one.figure})",
-            spread(one.ours, 3),
-            f"{learner_name(one.rival)} {spread(one.theirs, 3)}",
-            f"{number(one.lead.value, 3)} [{number(one.lead.low, 3)}, {number(one.lead.high, 3)}]",
+            f"{contest.setting} (figure {contest.figure})",
+            spread(contest.ours, 3),
+            f"{learner_name(contest.rival)} {spread(contest.theirs, 3)}",
+            f"{number(contest.lead.value, 3)} [{number(contest.lead.low, 3)}, {number(contest.lead.high, 3)}]",
         ]
-        for one in ordered
+        for contest in sorted(shown, key=lambda contest: (contest.lead.value, float(contest.ours.mean())))
     ]
     return Table(caption, ["setting", OURS, "best other", "difference, 95% interval"], rows)
 
 
-def summary(results: Results) -> tuple[list[str], list[Table]]:
+def summary(results: Results) -> Finding:
     """Return where Normalised leads and where it fails."""
     online, offline = contests(results), contests(results, offline=True)
-    ahead = [one for one in online if one.lead.supports and one.lead.value >= TIE]
-    behind = [one for one in online if one.lead.value <= -TIE]
-    dearer = [one for one in offline if one.lead.value <= -TIE]
-    worst = min(online, key=lambda one: float(one.ours.mean()))
+    ahead = [contest for contest in online if contest.lead.supports and contest.lead.value >= TIE]
+    behind = [contest for contest in online if contest.lead.value <= -TIE]
+    dearer = [contest for contest in offline if contest.lead.value <= -TIE]
+    worst = min(online, key=lambda contest: float(contest.ours.mean()))
     sentences = [
-        f"In {len(ahead)} of {len(online)} settings Normalised is ahead of the best of all other online learners, with "
-        f"the whole interval above 0; in {len(behind)} its mean is below. Differences under {TIE} count as none.",
+        f"In {len(ahead)} of {len(online)} settings Normalised is ahead of the best other online learner, with "
+        f"the whole interval above 0; in {len(behind)} its mean is lower. Differences below {TIE} count as none.",
         f"Least squares, which costs far more, is ahead of it in {len(dearer)} of {len(offline)} settings.",
-        f"It does worst at: {worst.setting}, {spread(worst.ours)} correct ({learner_name(worst.rival)} "
+        f"It does worst here: {worst.setting}, {spread(worst.ours)} correct ({learner_name(worst.rival)} "
         f"{spread(worst.theirs)}).",
         _forgetting(results),
     ]
     lost = [*behind, *dearer]
     tables = [contest_table("Where Normalised is behind another readout", lost)] if lost else []
-    return sentences, [*tables, contest_table("All settings, online learners", online)]
+    return Finding(sentences, [*tables, contest_table("All settings, online learners", online)])
 
 
 def _forgetting(results: Results) -> str:
     last = results.get("S5").group_accuracy.squeeze("size").isel(stage=-1).mean("group")
-    means = last.mean("seed", skipna=True).fillna(0.0)
-    best = str(last.learner.values[int(means.values.argmax())])
-    kept = f"Learning groups of stimuli in turn (figure S5) it keeps {spread(last.sel(learner=OURS))} over all groups"
-    return (
-        f"{kept}; no other keeps more."
-        if best == OURS
-        else f"{kept}; {learner_name(best)} keeps {spread(last.sel(learner=best))}."
-    )
+    most = best(last)
+    others = "no other keeps more" if most == OURS else f"{learner_name(most)} keeps {spread(last.sel(learner=most))}"
+    kept = spread(last.sel(learner=OURS))
+    return f"When groups of stimuli are learned in turn (figure S5) it keeps {kept} over all groups; {others}."
 
 
-def _parts(results: Results) -> Iterator[tuple[str, str, xr.Dataset]]:
+def _runs(results: Results) -> Iterator[tuple[str, str, xr.Dataset]]:
+    """Yield each learner of each part of each figure with its results: (where, learner, data)."""
     for figure in FIGURES:
         if figure not in ("3", "5", "6"):  # their trials are those of 2 and 4
             for part in results.plan.parts(figure):
-                yield figure, part, results.get(figure, part)
+                data = results.get(figure, part)
+                for name in map(str, data.learner.values):
+                    yield f"{figure}, {part}" if part else figure, name, data.sel(learner=name)
 
 
 def halved(results: Results) -> list[Change]:
-    """Return plain readouts whose rate had to be halved, by comparing it with the one configured."""
+    """Return plain readouts whose rate had to be halved, by comparing it with the configured one."""
     changes = []
-    for figure, part, data in _parts(results):
-        configured = json.loads(data.attrs["learners"])
-        for name in map(str, data.learner.values):
-            if configured[name]["kind"] != "GradientWeights" or "eta_w" not in data:
-                continue
-            rates = data.eta_w.sel(learner=name).values.ravel()
-            rates = rates[np.isfinite(rates)]
-            lower = sorted({float(one) for one in rates if one < configured[name]["eta_w"] * 0.99})
-            if lower:
-                words = f"{configured[name]['eta_w']:g} to {listing([f'{one:g}' for one in lower])}"
-                runs = int((rates < configured[name]["eta_w"] * 0.99).sum())
-                changes.append(Change(_label(figure, part), name, runs, len(rates), words))
+    for where, name, data in _runs(results):
+        configured = json.loads(data.attrs["learners"])[name]
+        if configured["kind"] == "GradientWeights" and "eta_w" in data:
+            rates = _finite(data.eta_w)
+            lower = rates[rates < configured["eta_w"] * 0.99]
+            if len(lower):
+                words = f"{configured['eta_w']:g} to {listing([f'{rate:g}' for rate in np.unique(lower)])}"
+                changes.append(Change(where, name, len(lower), len(rates), words))
     return changes
 
 
 def diverged(results: Results) -> list[Change]:
     """Return learners that diverged or fell silent for good, and how often."""
     changes = []
-    for figure, part, data in _parts(results):
-        for name in map(str, data.learner.values):
-            at = data.diverged_at.sel(learner=name).values.ravel()
-            at = at[np.isfinite(at)]
-            if (at >= 0).any():
-                first = f"first at episode {int(at[at >= 0].min()):,}"
-                changes.append(Change(_label(figure, part), name, int((at >= 0).sum()), len(at), first))
+    for where, name, data in _runs(results):
+        at = _finite(data.diverged_at)
+        failed = at[at >= 0]
+        if len(failed):
+            changes.append(Change(where, name, len(failed), len(at), f"first at episode {int(failed.min()):,}"))
     return changes
 
 
-def _label(figure: str, part: str) -> str:
-    return f"{figure}, {part}" if part else figure
-
-
-def change_table(caption: str, last: str, changes: list[Change]) -> Table:
-    """Return a table of runs that did not go as configured."""
-    rows = [
-        [f"figure {one.figure}", learner_name(one.learner), f"{one.runs} of {one.of}", one.words] for one in changes
-    ]
-    return Table(caption, ["where", "learner", "runs", last], rows)
+def _finite(data: xr.DataArray) -> NDArray[np.float64]:
+    values = np.asarray(data.values, np.float64).ravel()
+    return np.asarray(values[np.isfinite(values)])

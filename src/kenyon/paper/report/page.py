@@ -1,4 +1,4 @@
-"""The page: everything the report has, put into one HTML file that needs nothing else."""
+"""The page: the whole report in one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -7,48 +7,67 @@ import os
 import uuid
 from collections.abc import Sequence
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
-from string import Template
+from typing import Any, NamedTuple, get_args
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from kenyon import __version__
+from kenyon.experiment.presets import BATCHES, ON_SEQUENCES
+from kenyon.learning.learners import Learner
+from kenyon.learning.prelearning import STARTS, STEPS
 from kenyon.paper.plan import FIGURES, Plan, Results
-from kenyon.paper.report import claims_table, ours, panel, panel_view, provenance, words
-from kenyon.paper.report.findings import found
-from kenyon.paper.report.markup import Ranking, attribute, details, paragraphs, plain, table_html, text
-from kenyon.paper.verdicts import Verdict
+from kenyon.paper.report import ours, panel, panel_view, provenance
+from kenyon.paper.report.finding import Finding
+from kenyon.paper.report.findings import finding
+from kenyon.paper.report.text import number, plain, quantity, symbols
+from kenyon.paper.report.words import About, about
+from kenyon.paper.verdicts import Effect, Verdict, Word
 
-QUICK = "Quick run: small sizes, not the paper's."
 HEAVY = 1_500_000  # bytes of an SVG above which the PNG is shown
-SHOWN_FEW = 12  # rows of a table that is open from the start
+CHOICES = {  # numbers quoted in the section on what the paper left open
+    "eta_w": Learner.eta_w,
+    "eta_w_on_sequences": ON_SEQUENCES["GradientWeights"]["eta_w"],
+    "batches": BATCHES,
+    "walks": STARTS,
+    "walk_steps": STEPS,
+}
 
 
-def write_report(
-    results: Results,
-    verdicts: Sequence[Verdict],
-    figures: Path,
-    out: Path,
-    seconds: float,
-    *,
-    command: str = "",
-) -> None:
-    """Write the report, whole or not at all.
+class Shown(NamedTuple):
+    """A figure as the page shows it."""
+
+    name: str
+    about: About
+    finding: Finding
+    picture: str
+    verdicts: list[Verdict]  # on claims about it
+
+    @property
+    def alternative(self) -> str:
+        """Description for readers who cannot see the picture; the numbers follow in the text beside it."""
+        return f"Figure {self.name}. {self.about.shows} {plain(self.finding.sentences[0])}"
+
+
+def write_report(results: Results, verdicts: Sequence[Verdict], figures: Path, out: Path, seconds: float) -> None:
+    """Write the report, completely or not at all.
 
     Parameters
     ----------
     results
-        Of all figures.
+        Results for all figures.
     verdicts
-        On all claims, in their order.
+        Verdicts on all claims, in order.
     figures
-        Folder with the pictures: figure1.svg and so on; figure1.png is taken where the SVG is large or missing.
+        Folder with the pictures, figure1.svg and so on; figure1.png is used where the SVG is large or missing.
     out
         The HTML file.
     seconds
         How long it took to get here.
-    command
-        What to type to run it again; left out, `kenyon reproduce` with what the plan asks for.
     """
-    page = render(results, verdicts, figures, seconds, command)
+    page = render(results, verdicts, figures, seconds)
     part = out.with_name(f".{uuid.uuid4().hex}.part")
     try:
         part.write_text(page, encoding="utf-8")
@@ -58,35 +77,52 @@ def write_report(
         raise
 
 
-def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds: float, command: str) -> str:
+def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds: float) -> str:
     """Return the page."""
-    origins = results.provenance()
-    shown = panel.panel(results)
-    quick = results.plan.quick
-    return Template(_part("template.html")).substitute(
-        title=("Quick run: " if quick else "") + "Learning sparsity in reservoir computing: a reproduction",
+    origins, codes = results.provenance(), panel.panel(results)
+    words = [verdict.verdict for verdict in verdicts]
+    return _environment().get_template("page.html").render(
+        CHOICES,
         version=__version__,
-        quick=f'<p class="quick" role="note">{QUICK} Nothing on this page is a result.</p>' if quick else "",
-        style=_part("style.css"),
-        script=_part("page.js"),
-        headline=claims_table.headline(verdicts, provenance.time_words(origins, seconds)),
-        figure_links="".join(
-            f'<li><a href="#figure-{figure}">{figure} {text(words.FIGURES[figure].title)}</a></li>'
-            for figure in FIGURES
-        ),
-        claims=_claims(verdicts),
-        panel=mark_quick(quick) + panel_view.panel_html(shown),
-        panel_data=panel.data_json(shown),
-        figures="".join(_figure(figure, results, verdicts, figures) for figure in FIGURES),
-        ours=_ours(results),
-        choices=_choices(results),
-        provenance=provenance.provenance_html(results, origins, seconds, command or again(results.plan)),
-        cite=provenance.cite_html(),
+        quick=results.plan.quick,
+        time=provenance.time_words(origins, seconds),
+        verdicts=verdicts,
+        counts={word: words.count(word) for word in get_args(Word)},
+        panel_data=panel.script_data(codes),
+        figures=[_shown(figure, results, verdicts, figures) for figure in FIGURES],
+        ours=ours.summary(results),
+        halved=ours.halved(results),
+        diverged=ours.diverged(results),
+        facts=provenance.facts(results.plan, origins, seconds),
+        sizes=provenance.sizes(results.plan),
+        steps=provenance.steps(origins, again(results.plan)),
+        **panel_view.view(codes),
+    )  # fmt: skip
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("kenyon.paper.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    environment.globals["asset"] = _asset
+    filters: dict[str, Any] = {"symbols": symbols, "number": number, "tenths": lambda value: f"{value:.1f}"}
+    environment.filters.update(filters, effect_words=effect_words, headline_effects=headline_effects)
+    return environment
 
 
-def _part(name: str) -> str:
-    return (files("kenyon.paper.report") / name).read_text(encoding="utf-8")
+def _asset(name: str) -> Markup:
+    """Return our own style sheet or script, which goes into the page unescaped."""
+    return Markup((files("kenyon.paper.report") / "templates" / name).read_text(encoding="utf-8"))
+
+
+def _shown(figure: str, results: Results, verdicts: Sequence[Verdict], folder: Path) -> Shown:
+    related = [verdict for verdict in verdicts if figure in verdict.figures]
+    return Shown(figure, about(figure), finding(figure, results), picture(folder, figure), related)
 
 
 def again(plan: Plan) -> str:
@@ -95,86 +131,25 @@ def again(plan: Plan) -> str:
     return f"kenyon reproduce{' --quick' if plan.quick else ''}{seeds}"
 
 
-def mark_quick(quick: bool) -> str:
-    """Return the mark of a quick run, if it is one."""
-    return f'<p class="quick small">{QUICK}</p>' if quick else ""
-
-
-def _claims(verdicts: Sequence[Verdict]) -> str:
-    introduction = (
-        "What the paper says is told in our words. An effect is the mean over seeds of a paired difference: all "
-        "learners of a seed see the same network, task and episodes. A claim is reproduced if the whole 95% bootstrap "
-        "interval of each of its effects lies on the claimed side, contradicted if one lies wholly on the other side, "
-        "and inconclusive otherwise. Nothing was tuned for a claim, and none is left out."
-    )
-    return paragraphs([introduction]) + claims_table.claims_table(verdicts)
-
-
-def _figure(figure: str, results: Results, verdicts: Sequence[Verdict], folder: Path) -> str:
-    about, what = words.FIGURES[figure], found(figure, results)
-    small = sum(len(table.rows) for table in what.tables)
-    tables = "".join(table_html(table) for table in what.tables)
-    says = "What it is for" if about.says[0].startswith("Ours") else "The paper says"
-    return (
-        f'<article class="figure" id="figure-{figure}" aria-labelledby="figure-{figure}-title">'
-        f'<h3 id="figure-{figure}-title"><span class="label">Figure {figure}</span> {text(about.title)}</h3>'
-        f"{mark_quick(results.plan.quick)}"
-        f'<div class="beside"><figure><div class="scroll card" tabindex="0" role="region" aria-label="Figure {figure}">'
-        f'<img src="{picture(folder, figure)}" alt="{attribute(alternative(figure, about, what.sentences))}"></div>'
-        f"<figcaption>{text(about.shows)}</figcaption></figure>"
-        f'<div class="words"><h4>{says}</h4>{paragraphs(about.says)}<h4>We found</h4>{paragraphs(what.sentences)}'
-        f"</div>{claims_table.related(verdicts, figure)}</div>"
-        f"{details(f'Numbers of figure {figure} ({small} rows)', tables) if tables else ''}</article>"
-    )
-
-
-def alternative(figure: str, about: words.About, sentences: Sequence[str | Ranking]) -> str:
-    """Return what is said of a picture to those who do not see it; the numbers follow in the text beside."""
-    return f"Figure {figure}. {about.shows} {plain(sentences[0])}"
-
-
 def picture(folder: Path, figure: str) -> str:
-    """Return a picture as a data URI: the SVG, or the PNG where that is too large or not there."""
-    svg, png = (folder / f"figure{figure}.{ending}" for ending in ("svg", "png"))
+    """Return a picture as a data URI: the SVG, or the PNG where the SVG is too large or missing."""
+    svg, png = (folder / f"figure{figure}.{kind}" for kind in ("svg", "png"))
     if svg.exists() and (svg.stat().st_size <= HEAVY or not png.exists()):
         return f"data:image/svg+xml;base64,{base64.b64encode(svg.read_bytes()).decode()}"
     return f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}"
 
 
-def _ours(results: Results) -> str:
-    sentences, tables = ours.summary(results)
-    introduction = (
-        "Normalised is not the paper's. It stands beside the paper's learners everywhere, on the same episodes; where "
-        "it fails is said here, from the same results."
-    )
-    return paragraphs([introduction, *sentences]) + "".join(
-        table_html(one) if len(one.rows) <= SHOWN_FEW else details(f"{one.caption} ({len(one.rows)})", table_html(one))
-        for one in tables
-    )
+def effect_words(effect: Effect) -> str:
+    """Return an effect with its interval."""
+    if not isfinite(effect.value):
+        return "not available"
+    unit = f" {effect.unit}" if effect.unit else ""
+    return f"{quantity(effect.value)} [{quantity(effect.low)}, {quantity(effect.high)}]{unit}"
 
 
-def _choices(results: Results) -> str:
-    rows = "".join(
-        f"<div><dt>{text(name)}</dt><dd><p>{text(choice)}</p><p class='note'>{text(why)}</p></dd></div>"
-        for name, choice, why in words.CHOICES
-    )
-    controls = "".join(f"<p>{text(one)}</p>" for figure in ("S1", "S2") for one in words.FIGURES[figure].says)
-    return (
-        f'<dl class="choices">{rows}</dl><h3>Controls and what they mean</h3>{controls}'
-        '<p>Their numbers are at <a href="#figure-S1">figure S1</a> and <a href="#figure-S2">figure S2</a>.</p>'
-        f"<h3>Rates that had to be halved</h3>{_changes(ours.halved(results), 'halved')}"
-        f"<h3>Learners that diverged</h3>{_changes(ours.diverged(results), 'diverged')}"
-    )
-
-
-def _changes(changes: list[ours.Change], kind: str) -> str:
-    explained = {
-        "halved": "A plain readout (GD_W) that diverges is trained again at half its rate until it does not.",
-        "diverged": "Of other learners a run that diverged, or fell silent for good, is kept as such: in a claim "
-        "it counts as guessing.",
-    }[kind]
-    if not changes:
-        return paragraphs([f"{explained} There was none."])
-    runs, last = sum(one.runs for one in changes), {"halved": "rate", "diverged": "when"}[kind]
-    table = ours.change_table(f"Runs that {'had their rate halved' if kind == 'halved' else 'diverged'}", last, changes)
-    return paragraphs([explained]) + details(f"{runs} runs {kind}, of {len(changes)} learners", table_html(table))
+def headline_effects(verdict: Verdict) -> list[Effect]:
+    """Return the first effect, and the one that decided the verdict if that is another."""
+    wanted = {"reproduced": True, "contradicted": False, "inconclusive": None}[verdict.verdict]
+    first = verdict.effects[0]
+    deciding = next((effect for effect in verdict.effects if effect.supports is wanted), first)
+    return [first] if deciding is first else [first, deciding]

@@ -1,17 +1,16 @@
-"""The panel: what a threshold makes of the states of some stimuli, and what a readout makes of that.
+"""The data of the panel: the codes that a threshold makes of some states, and how well readouts do with them.
 
 For each position of the slider, over all neurons and stored stimuli,
 
     x = relu( V - theta_g )
     coding level = share of x > 0
-    overlap      = mean cosine between codes of stimuli of different classes, those without any active neuron left out
+    overlap      = mean cosine between codes of different classes, without stimuli that activate no neuron
 
-and the accuracy of readouts that were trained at fixed thresholds, by straight lines between those.
+and the accuracy of readouts that were trained at fixed thresholds, interpolated linearly between those.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from kenyon.paper.plan import Results
 
 STEP = 0.05
 COLUMNS = 96  # neurons drawn
-SILENT = 0.01  # coding level below which a run that failed had no active neuron, rather than too many
+SILENT = 0.01  # coding level below which a failed run had no active neuron, rather than too many
 PALETTES = {  # silent, weakly active, strongly active
     "light": ((247, 245, 240), (158, 202, 196), (8, 66, 82)),
     "dark": ((31, 35, 40), (37, 94, 105), (203, 242, 231)),
@@ -43,12 +42,12 @@ class Panel(NamedTuple):
     theta: NDArray[np.float64]
     coding: NDArray[np.float64]
     overlap: NDArray[np.float64]
-    silent: NDArray[np.int_]  # stimuli without any active neuron
+    silent: NDArray[np.int_]  # number of stimuli without an active neuron
     accuracy: NDArray[np.float64]
     lost: NDArray[np.int_]  # runs that diverged at either of the two thresholds beside
     trained: Trained
     states: NDArray[np.float32]  # (n_stimuli, n_columns)
-    first: int  # how many of the stimuli, which come first, have the first class
+    first: int  # number of stimuli of the first class, which come first
     n_neurons: int
     start: float  # what prelearning found for these stimuli
 
@@ -60,7 +59,7 @@ def panel(results: Results) -> Panel:
     order = np.argsort(labels, kind="stable")
     V, labels = data.example_state.transpose("example", "neuron").values[order], labels[order]
     theta = np.arange(0, trained.thresholds[-1] + STEP / 2, STEP).round(6)
-    codes = [np.maximum(V - one, 0) for one in theta]
+    codes = [np.maximum(V - threshold, 0) for threshold in theta]
     columns = np.argsort(-V.mean(axis=0))[np.linspace(0, V.shape[1] - 1, min(COLUMNS, V.shape[1])).astype(int)]
     accuracy, lost = interpolated(theta, trained)
     return Panel(
@@ -88,7 +87,7 @@ def trained_at(results: Results) -> Trained:
 
 
 def overlap(codes: NDArray[np.float32], labels: NDArray[Any]) -> float:
-    """Return the mean cosine between codes of different classes; NaN if there is no pair of which both are active."""
+    """Return the mean cosine between codes of different classes; NaN if no such pair has both codes active."""
     norms = np.linalg.norm(codes, axis=1)
     unit, kept = codes[norms > 0] / norms[norms > 0, None], labels[norms > 0]
     different = kept[:, None] != kept
@@ -96,7 +95,7 @@ def overlap(codes: NDArray[np.float32], labels: NDArray[Any]) -> float:
 
 
 def interpolated(theta: NDArray[np.float64], trained: Trained) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
-    """Return mean accuracies along straight lines, NaN beside a threshold at which all runs diverged; and runs lost."""
+    """Return interpolated mean accuracies, NaN beside a threshold at which all runs diverged; and the runs lost."""
     finite = np.isfinite(trained.accuracy)
     n, sums = finite.sum(axis=1), np.where(finite, trained.accuracy, 0).sum(axis=1)
     means = np.where(n > 0, sums / np.maximum(n, 1), np.nan)
@@ -107,28 +106,27 @@ def interpolated(theta: NDArray[np.float64], trained: Trained) -> tuple[NDArray[
     return np.where(np.isnan(means[left]) | np.isnan(means[right]), np.nan, values), lost
 
 
-def data_json(panel: Panel) -> str:
-    """Return what the script needs, safe to stand inside a page."""
-    values = {
+def script_data(panel: Panel) -> dict[str, Any]:
+    """Return what the page's script needs, ready for JSON."""
+    return {
         "theta": panel.theta.tolist(),
-        "coding": _plain(panel.coding),
-        "overlap": _plain(panel.overlap),
+        "coding": _rounded(panel.coding),
+        "overlap": _rounded(panel.overlap),
         "silent": panel.silent.tolist(),
-        "accuracy": _plain(panel.accuracy),
+        "accuracy": _rounded(panel.accuracy),
         "lost": panel.lost.tolist(),
         "runs": int(panel.trained.accuracy.shape[1]),
-        "states": [[round(float(one), 2) for one in row] for row in panel.states],
+        "states": [[round(float(state), 2) for state in row] for row in panel.states],
         "silence": SILENT,
         "first": panel.first,
         "largest": largest(panel),
         "palettes": PALETTES,
         "plot": [LEFT, TOP, WIDTH, HEIGHT],
     }
-    return json.dumps(values, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def _plain(values: NDArray[np.float64]) -> list[float | None]:
-    return [round(float(one), 4) if np.isfinite(one) else None for one in values]
+def _rounded(values: NDArray[np.float64]) -> list[float | None]:
+    return [round(float(value), 4) if np.isfinite(value) else None for value in values]
 
 
 def largest(panel: Panel) -> float:
@@ -137,5 +135,5 @@ def largest(panel: Panel) -> float:
 
 
 def start_index(panel: Panel) -> int:
-    """Return the position at which the slider stands at first: what prelearning found."""
+    """Return the initial position of the slider: the threshold that prelearning found."""
     return int(np.abs(panel.theta - panel.start).argmin())

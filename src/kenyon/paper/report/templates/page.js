@@ -1,18 +1,18 @@
 "use strict";
-// The page works without this script, but for the panel; it asks nothing of the network.
+// Without this script everything works except the filter and the panel; it loads nothing from the network.
 
 function claims() {
   const rows = [...document.querySelectorAll("#claims-table tbody tr")];
   const buttons = [...document.querySelectorAll("#filter input")];
-  const told = document.getElementById("filter-told");
+  const status = document.getElementById("filter-status");
   function apply() {
-    const wanted = buttons.find((one) => one.checked).value;
+    const wanted = buttons.find((button) => button.checked).value;
     for (const row of rows) row.hidden = wanted !== "all" && row.dataset.verdict !== wanted;
-    told.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} claims shown`;
+    status.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} claims shown`;
   }
-  // A link to a claim that the filter hides shows all of them again.
+  // A link to a claim that the filter hides shows all claims again.
   function reveal() {
-    const row = rows.find((one) => "#" + one.id === location.hash);
+    const row = rows.find((claim) => "#" + claim.id === location.hash);
     if (!row || !row.hidden) return;
     buttons[0].checked = true;
     apply();
@@ -89,15 +89,15 @@ function panel() {
   show();
 }
 
-// On paper nothing can be opened: open it all, but for the effects, whose cells are narrow; and close it again.
+// Open everything for printing, except the lists of effects, which stand in narrow cells; close it again afterwards.
 function paper() {
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")].filter((one) => !one.closest("#claims-table"));
-    for (const one of opened) one.open = true;
+    opened = [...document.querySelectorAll("details:not([open])")].filter((element) => !element.closest("#claims-table"));
+    for (const element of opened) element.open = true;
   });
   addEventListener("afterprint", () => {
-    for (const one of opened) one.open = false;
+    for (const element of opened) element.open = false;
   });
 }
 
