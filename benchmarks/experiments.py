@@ -28,7 +28,7 @@ def sweep_seconds(workers):
 def processes():
     sweep_seconds(1)  # compiles
     rounds = [(sweep_seconds(1), sweep_seconds(2)) for _ in range(REPEATS)]
-    ratios = [one / two for one, two in rounds]
+    ratios = [alone / shared for alone, shared in rounds]
     for name, times in (("1 process", [r[0] for r in rounds]), ("2 processes", [r[1] for r in rounds])):
         print(
             f"8 trials, five learners, {name}: {statistics.median(times):.1f} s ({min(times):.1f} to {max(times):.1f})"

@@ -50,7 +50,7 @@ class Figure2(NamedTuple):
 def measure(rounds: int) -> Figure2:
     with as_file(files("kenyon.paper") / "experiments" / "figure2.toml") as path:
         every = kn.load_experiment(path, seeds=1).trials
-    trials = [one.model_copy(update={"learners": {name: one.learners[name] for name in PAPER}}) for one in every]
+    trials = [trial.model_copy(update={"learners": {name: trial.learners[name] for name in PAPER}}) for trial in every]
     kn.run_trial(trials[0].model_copy(update={"n_episodes": 2000}), threads=THREADS)  # compiles
     with counted() as done:
         start = time.perf_counter()
@@ -87,7 +87,7 @@ def counted() -> Iterator[Counter[Any]]:
 def peer_times(networks: list[int], rounds: int) -> tuple[Times, dict[int, Times]]:
     """Time ReservoirPy on a few episodes, and NumPy on a few updates of so many networks side by side."""
     static, updates = workloads.static(), workloads.updates(2, N_UPDATES)
-    simulate = next(one for one in peers.EPISODES if one.name == "ReservoirPy").prepare(static)
+    simulate = next(system for system in peers.EPISODES if system.name == "ReservoirPy").prepare(static)
     check(updates)
     works = {str(n): (lambda n=n: learn_side_by_side(updates, n)) for n in networks}
     times = interleave({"ReservoirPy": lambda: simulate(N_EPISODES, static.noise), **works}, rounds)
@@ -98,7 +98,7 @@ def peer_times(networks: list[int], rounds: int) -> tuple[Times, dict[int, Times
 def learn_side_by_side(work: Updates, n_networks: int) -> tuple[Any, Any]:
     """Learn weights and thresholds of several networks from the same episodes with NumPy."""
     if n_networks == 1:
-        return next(one for one in peers.UPDATES if one.name == "NumPy").prepare(work)(len(work.V))
+        return next(system for system in peers.UPDATES if system.name == "NumPy").prepare(work)(len(work.V))
     eta_W, eta_theta = np.float32(work.eta_W), np.float32(work.eta_theta)
     theta = np.zeros((n_networks, work.V.shape[1]), np.float32)
     W = np.zeros((n_networks, work.n_classes, work.V.shape[1]), np.float32)

@@ -61,7 +61,7 @@ def time_round(reservoir: kn.Reservoir, task: kn.Task) -> tuple[float, float]:
             simulated = time.perf_counter()
             states = states or begin(FIVE, batches)
             for batch in batches:
-                jobs = {name: pool.submit(one.update, states[name], *batch[:2]) for name, one in FIVE.items()}
+                jobs = {name: pool.submit(learner.update, states[name], *batch[:2]) for name, learner in FIVE.items()}
                 states = {name: job.result()[0] for name, job in jobs.items()}
             learning += time.perf_counter() - simulated
             simulating += simulated - start
@@ -70,7 +70,7 @@ def time_round(reservoir: kn.Reservoir, task: kn.Task) -> tuple[float, float]:
 
 def begin(learners: Mapping[str, kn.Learner], batches: list[kn.Batch]) -> dict[str, object]:
     V = np.concatenate([batch.states for batch in batches[: CALIBRATION // BATCH]])
-    return {name: one.begin(V, 2, kn.Source(0, name)) for name, one in learners.items()}
+    return {name: learner.begin(V, 2, kn.Source(0, name)) for name, learner in learners.items()}
 
 
 def measure_learners(reservoir: kn.Reservoir, task: kn.Task) -> None:

@@ -87,7 +87,7 @@ def on_all_threads(work: Callable[..., Any], arguments: Callable[[], tuple[Any, 
 
     def run() -> None:
         with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(lambda one: work(*one), given))
+            list(pool.map(lambda arguments: work(*arguments), given))
 
     return run
 

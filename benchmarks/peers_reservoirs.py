@@ -117,7 +117,7 @@ def reservoirpy_jax_node(net: Network) -> Any:
 def pyrcn(work: Workload) -> Finals:
     """Its blocks, sparse, one episode after another; in its batches in PyTorch a step is two dense N x N products."""
     transform = pyrcn_blocks(work.network)
-    return lambda n, noise: np.stack([transform(one)[-1] for one in work.noisy(n, noise)])
+    return lambda n, noise: np.stack([transform(series)[-1] for series in work.noisy(n, noise)])
 
 
 def pyrcn_series(work: Series) -> Trajectory:
@@ -156,7 +156,7 @@ def rclib(work: Workload) -> Finals:
             V = reservoir.advance(s[None])
         return V[0]
 
-    return lambda n, noise: np.stack([final(one) for one in work.noisy(n, noise).astype(np.float64)])
+    return lambda n, noise: np.stack([final(series) for series in work.noisy(n, noise).astype(np.float64)])
 
 
 def rclib_series(work: Series) -> Trajectory:

@@ -80,9 +80,11 @@ def table(work: Any, systems: Sequence[peers.System], n: int, unit: str, rounds:
     say(f"checking: {work.name}")
     extra = (work.noise,) if isinstance(work, workloads.Workload) else ()
     verdicts = peers.check(work, systems)
-    sizes = {one.system.name: min(n, one.system.few or n) for one in verdicts}
+    sizes = {verdict.system.name: min(n, verdict.system.few or n) for verdict in verdicts}
     works = {
-        one.system.name: partial(one.run, sizes[one.system.name], *extra) for one in verdicts if one.run is not None
+        verdict.system.name: partial(verdict.run, sizes[verdict.system.name], *extra)
+        for verdict in verdicts
+        if verdict.run is not None
     }
     times = interleave(works, rounds, warm)
     rows = []
@@ -118,7 +120,7 @@ def _drain(work: workloads.Workload) -> None:
 
 
 def aims(tables: list[Table], found: dict[str, dict[str, Any]], whole: figure2.Figure2, curves: Any) -> list[Aim]:
-    by_name = {one.name: one for one in tables}
+    by_name = {table.name: table for table in tables}
     out = []
     for name in ("static", "sequences"):
         quickest, times = by_name[name].best(BATCHED)
@@ -135,9 +137,9 @@ def aims(tables: list[Table], found: dict[str, dict[str, Any]], whole: figure2.F
     times = whole.theirs / whole.ours
     out.append(Aim("figure 2: 40 times ReservoirPy and NumPy", f"{times:.0f} (extrapolated)", times >= 40))
     out += [
-        Aim(f"time is linear in {one.name}: exponent 0.9 to 1.1", f"{one.exponent:.2f}", one.kept)
-        for one in curves
-        if one.wanted
+        Aim(f"time is linear in {curve.name}: exponent 0.9 to 1.1", f"{curve.exponent:.2f}", curve.kept)
+        for curve in curves
+        if curve.wanted
     ]
     return out
 
@@ -157,8 +159,8 @@ def measure(quick: bool) -> Found:
     ]
     reached, rates = shares(works, rounds), limit.rates(rounds)
     for name, rate in zip(("static", "sequences", "large"), (rates[1000], rates[1000], rates[20_000]), strict=True):
-        work, one = works[name], reached[name]
-        one["at random"] = work.network.both.nnz * work.task.n_steps / rate / 1e9 / one["kernel"].median
+        work, share = works[name], reached[name]
+        share["at random"] = work.network.both.nnz * work.task.n_steps / rate / 1e9 / share["kernel"].median
     whole = figure2.measure(rounds)
     curves = growth.curves(few)
     return Found(

@@ -92,7 +92,7 @@ def load(name: str) -> Split:
     parts = []
     for part in ("TRAIN", "TEST"):
         X, y = load_from_ts_file(str(FOLDER / name / f"{name}_{part}.ts"))
-        parts += [[np.asarray(one).T for one in X], np.asarray(y, float if name in NUMBERS else None)]
+        parts += [[np.asarray(series).T for series in X], np.asarray(y, float if name in NUMBERS else None)]
     return Split(*parts)
 
 
@@ -131,10 +131,10 @@ def their_states(split: Split, seed: int, settings: dict, scale: str) -> dict[st
         shift = every.mean(axis=0) if scale == "standard" else 0.0
         size = {"raw": 1.0, "standard": every.std(axis=0), "unit": np.abs(every).max()}[scale]
         last, mean = [], []
-        for one in [*split.X, *split.X_test]:
+        for series in [*split.X, *split.X_test]:
             if reservoir.initialized:
                 reservoir.reset()
-            run = reservoir.run((one - shift) / np.where(size == 0, 1.0, size))
+            run = reservoir.run((series - shift) / np.where(size == 0, 1.0, size))
             last.append(run[-1].copy())  # a view would keep the whole run
             mean.append(run.mean(axis=0))
         n = len(split.X)

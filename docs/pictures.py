@@ -132,7 +132,7 @@ def draw_curves(ax: Axes, results: list[xr.Dataset]) -> None:
     """Draw the mean over seeds, and a band from the lowest to the highest, each named at its end."""
     episode = results[0].episode / 1000
     for name, (_, colour, height) in LEARNERS.items():
-        curves = np.array([one.training_accuracy.sel(learner=name) for one in results])
+        curves = np.array([result.training_accuracy.sel(learner=name) for result in results])
         ax.fill_between(episode, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.2, linewidth=0)
         ax.plot(episode, curves.mean(axis=0), color=colour, linewidth=1.6)
         ax.text(61, height, name, color=colour, va="center")

@@ -320,7 +320,7 @@ def soak(learners, n_episodes, threads, console):
     with threadpool_limits(1, "blas"):
         kn.train({**pairs, "watch": watch}, reservoir, task, n_episodes, seed=3, threads=threads)
     growth = float(watch.peaks[WARM_UP:].max() - watch.peaks[:WARM_UP].max())
-    return growth, {name: Figures.of(one.found) for name, one in pairs.items()}
+    return growth, {name: Figures.of(pair.found) for name, pair in pairs.items()}
 
 
 def show(found, console):
@@ -344,7 +344,7 @@ def main(
     show(found, console)
     console.print(f"the process grew by {growth:.1f} MB (bound {MEMORY:g})")
     if out:
-        learners = {name: {k: v for k, v in one._asdict().items() if v == v} for name, one in found.items()}
+        learners = {name: {k: v for k, v in figures._asdict().items() if v == v} for name, figures in found.items()}
         seconds = round(time.perf_counter() - began)
         out.write_text(
             json.dumps({"episodes": episodes, "seconds": seconds, "growth_mb": growth, "learners": learners}, indent=1)
