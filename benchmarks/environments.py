@@ -1,4 +1,4 @@
-"""How many episodes a second the environments deliver: one by one, and many at once."""
+"""How many episodes per second the environments deliver, one by one and many at once."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Sweeps: what a second process gains, and how long a thousand results take to open.
+"""Sweeps: the gain from a second process, and the time to open a thousand results.
 
 python benchmarks/experiments.py
 """
@@ -37,7 +37,7 @@ def processes():
 
 
 def fill(folder):
-    """Write results of trials that differ in their seeds, the numbers those of one of them."""
+    """Write results of trials that differ only in their seeds, all with the numbers of the first."""
     store = Store(folder)
     store.create()
     configs = kn.load_experiment({**TRIALS, "n_episodes": 1000, "seeds": N_RESULTS}).trials

@@ -1,9 +1,9 @@
 """The whole of figure 2 for one seed: four learners, all sizes; and the same work with ReservoirPy and NumPy.
 
-ReservoirPy's time is that of a part, times how often Kenyon did it: every episode that was simulated, and every episode
-that one network, a Metropolis pair or the twenty networks of prelearning learned from. It is given what Kenyon's
-design gives: states are simulated once for all learners, and networks that learn from the same episode do so in one
-sweep of NumPy.
+ReservoirPy's time is extrapolated: the time for one episode or update, times the number that Kenyon did. Updates are
+counted separately for one network, a Metropolis pair and the twenty networks of prelearning. ReservoirPy gets the
+benefit of Kenyon's design: states are simulated once for all learners, and networks that learn from the same episode
+are updated together by NumPy.
 
 python benchmarks/figure2.py
 """
@@ -28,7 +28,7 @@ import kenyon as kn
 from kenyon.learning import learners, prelearning
 from kenyon.paper.style import PAPER
 
-N_EPISODES, N_UPDATES = 32, 500  # that the peers are timed on
+N_EPISODES, N_UPDATES = 32, 500  # that the other systems are timed on
 
 
 class Figure2(NamedTuple):
@@ -117,7 +117,7 @@ def learn_side_by_side(work: Updates, n_networks: int) -> tuple[Any, Any]:
 
 
 def check(work: Updates) -> None:
-    """Stop unless networks side by side learn what one alone does."""
+    """Stop unless networks side by side learn the same as a single one."""
     alone, several = learn_side_by_side(work, 1), learn_side_by_side(work, 3)
     for ours, theirs in zip(alone, several, strict=True):
         assert peers.distance(ours, theirs[2]) < peers.TOLERANCE

@@ -31,7 +31,7 @@ except FileNotFoundError:
 
 
 class Curve(NamedTuple):
-    """Times, or memory, against what grows."""
+    """Times, or memory, against the quantity that grows."""
 
     name: str
     unit: str

@@ -1,4 +1,4 @@
-"""What `run.py` found, as text and as pictures: the page docs/benchmarks.md is nothing else."""
+"""What `run.py` measured, as text and pictures: it writes the whole of docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ BLUE = "#0072B2"
 SHARES = {"share": "share", "at random": "share of the rate above"}
 _HEAD = """# Benchmarks
 
-Written by `make bench`, from one run. Every system is given the same weights and inputs to the byte, and makes its own
-input noise. Its states, or what it learns, are compared with Kenyon's first: one that differs is not timed. All have
-two threads where they can use them, and each is in the quickest form that we found for it; what else was tried is in
-`benchmarks/peers_arrays.py` and `peers_reservoirs.py`. Times are medians of interleaved rounds, with the least and the
-greatest; ratios are of medians, within this run. Losses are printed too.
+Written by `make bench`, from one run. Every system gets the same weights and inputs, to the byte, and makes its own
+input noise. Its states, or what it learns, are first compared with Kenyon's; a system that differs is not timed. All
+may use two threads, and each is used in the fastest form that we found; what else was tried is in
+`benchmarks/peers_arrays.py` and `peers_reservoirs.py`. Times are medians of interleaved rounds, with the shortest and
+the longest; ratios are ratios of medians within this run. Goals that were missed are shown too.
 """
 _LIMIT = """
 ## The machine's limit
 
-What two threads of this machine do when nothing but loads and multiply-adds is asked of them, by where the rows of 32
-lanes are: in the nearest cache, in the next, or in the last.
+What two threads of this machine achieve when they do nothing but loads and multiply-adds, depending on which cache
+holds the rows of 32 lanes: the first, the second or the last.
 """
 _SHARES = """
-And the share of its limit that each kernel reaches. The limit does the kernel's own multiply-adds on rows in the same
-order and the same level of cache, but writes nothing and makes no noise (simulation), or gathers and adds (one series),
-or only reads and writes the weights once (updates): see `benchmarks/limit.py`.
+The next table shows how much of its limit each kernel reaches. For simulation, the limit is the kernel's own
+multiply-adds on rows in the same order and the same cache, without noise and without writing results; for one series,
+gathering and adding; for updates, reading and writing the weights once. See `benchmarks/limit.py`.
 """
 
 
@@ -66,19 +66,19 @@ def text(found: Found) -> str:
 def _lines(found: Found) -> Iterable[str]:
     yield from (*_HEAD.splitlines(), "")
     yield from (f"- {line}" for line in found.machine)
-    yield from ("", "## What we aim at", "")
+    yield from ("", "## Goals", "")
     verdicts = ((aim.text, aim.found, "met" if aim.met else "**missed**") for aim in found.aims)
-    yield from _table(("aim", "came out", ""), verdicts)
-    yield from ("", "## Beside other systems", "", "![Time of all systems](pictures/benchmarks/systems.png)")
+    yield from _table(("goal", "result", ""), verdicts)
+    yield from ("", "## Compared with other systems", "", "![Time of all systems](pictures/benchmarks/systems.png)")
     for table in found.tables:
         yield from ("", f"### {TITLES.get(table.name, table.name.capitalize())}", "")
         yield from _table(
-            (f"us per {table.unit}", "median (least to greatest)", "to Kenyon", "agreement"), _rows(table)
+            (f"us per {table.unit}", "median (shortest to longest)", "relative to Kenyon", "agreement"), _rows(table)
         )
     yield from ("", "## The whole of figure 2, one seed", "", *_figure2(found.figure2))
     yield from (*_LIMIT.splitlines(), "")
     rates = ((f"{n:,}", f"{rate:.1f}") for n, rate in found.rates.items())
-    yield from _table(("rows, picked at random", "10^9 multiply-adds a second"), rates)
+    yield from _table(("rows, picked at random", "10^9 multiply-adds per second"), rates)
     yield from (*_SHARES.splitlines(), "")
     shares = (
         (
@@ -94,24 +94,24 @@ def _lines(found: Found) -> Iterable[str]:
     yield from _table(("against", "from", "to", "exponent"), (_ends(curve) for curve in found.curves))
     yield from (
         "",
-        "## Start and small batches",
+        "## Start-up and small batches",
         "",
-        f"- From the start of a process to its first episode, kernels cached: {found.start.text(1)} s.",
-        f"- A reservoir of 20,000 neurons is built in {found.build.text(1)} s.",
+        f"- From the start of a process to its first episode, with cached kernels: {found.start.text(1)} s.",
+        f"- Building a reservoir of 20,000 neurons takes {found.build.text(1)} s.",
         f"- Noise takes {found.noise:.0%} of a step.",
         "",
     )
     small = ((str(n), taken.text()) for n, taken in found.small.items())
-    yield from _table(("episodes in a call, one thread", "us per episode"), small)
+    yield from _table(("episodes per call, one thread", "us per episode"), small)
 
 
 def _figure2(whole: Figure2) -> Iterable[str]:
     parts = ", ".join(f"{taken.text()} us for {networks}" for networks, taken in sorted(whole.update.items()))
     ratio = whole.theirs / whole.ours
-    yield f"Four learners at six sizes: {whole.simulated:,} episodes simulated. Kenyon takes **{whole.ours:.1f} s** on"
+    yield f"Four learners at six sizes: {whole.simulated:,} simulated episodes. Kenyon takes **{whole.ours:.1f} s** on"
     yield f"two threads. ReservoirPy and NumPy would take {whole.theirs:.0f} s, **{ratio:.0f} times as long**."
-    yield f"That is extrapolated, from ReservoirPy's {whole.episode.text()} us an episode, and NumPy's time for"
-    yield f"an update by the number of networks that learn side by side: {parts}."
+    yield f"This is extrapolated from ReservoirPy's {whole.episode.text()} us per episode and from NumPy's time per"
+    yield f"update, which depends on the number of networks that learn side by side: {parts}."
 
 
 def _ends(curve: Curve) -> tuple[str, ...]:

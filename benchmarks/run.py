@@ -1,6 +1,6 @@
-"""Kenyon beside other systems and the machine's limit: prints tables, writes docs/benchmarks.md and its pictures.
+"""Kenyon, other systems and the machine's limit: prints tables, writes docs/benchmarks.md and its pictures.
 
-python benchmarks/run.py [--quick]        (--quick: one round of everything, to see that it works; writes nothing)
+python benchmarks/run.py [--quick]        (--quick: one round of everything, to check that it works; writes nothing)
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ class Table(NamedTuple):
     rows: list[Row]
 
     def to_kenyon(self, row: Row) -> float:
-        """Return how many times as long as Kenyon a system takes; 0 where it was not timed."""
+        """Return how many times as long as Kenyon a system takes; 0 if it was not timed."""
         assert self.rows[0].times is not None
         return ratio(row.times, self.rows[0].times) if row.times else 0.0
 
     def best(self, names: Sequence[str]) -> tuple[str, float]:
-        """Return the quickest of some systems that do the same work, and its ratio to Kenyon."""
+        """Return the fastest of some systems that do the same work, and its ratio to Kenyon."""
         same = [row for row in self.rows if row.name in names and row.times and not row.note.startswith("other")]
         quickest = min(same, key=self.to_kenyon)
         return quickest.name, self.to_kenyon(quickest)
 
 
 class Aim(NamedTuple):
-    """Something that is to hold, and what came out."""
+    """A goal, and what was measured."""
 
     text: str
     found: str
@@ -96,7 +96,7 @@ def table(work: Any, systems: Sequence[peers.System], n: int, unit: str, rounds:
 
 
 def shares(works: dict[str, Any], rounds: int) -> dict[str, dict[str, Any]]:
-    """Time each kernel beside its limit."""
+    """Time each kernel and its limit."""
     found = {}
     for name in ("static", "sequences", "large"):
         work = works[name]

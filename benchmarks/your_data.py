@@ -1,8 +1,8 @@
-"""How good the estimators are on real series, learner by learner, beside ReservoirPy's Reservoir and Ridge.
+"""How good the estimators are on real series, learner by learner, next to ReservoirPy's Reservoir and Ridge.
 
-All data ship with scikit-learn and aeon. Nothing is set but the learner; all reservoirs have 1000 neurons. Each data
+All data ship with scikit-learn and aeon. Only the learner is set; all reservoirs have 1000 neurons. Each data
 set is learned from its training part and tested on its test part, as its authors cut it (digits: a stratified third
-held out). Figures are means over reservoirs and orders of three seeds.
+held out). Figures are means over three seeds.
 """
 
 import sys
@@ -116,7 +116,7 @@ def theirs(regression: bool, split: Split, seed: int, settings: dict, ridge: flo
     labels = np.unique(split.y)
     wanted = split.y[:, None] if regression else (split.y[:, None] == labels).astype(float)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a singular matrix, for its ridge is 0 by default
+        warnings.simplefilter("ignore")  # about a singular matrix: its ridge is 0 by default
         y = Ridge(ridge=ridge).fit(states, wanted).run(states_test)
     if not regression:
         return float((labels[y.argmax(axis=1)] == split.y_test).mean())

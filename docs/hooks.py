@@ -13,3 +13,8 @@ def on_files(files, config):
         text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def on_page_markdown(markdown, **_):
+    """Let links that lead out of docs/ to such a file lead to its page."""
+    return markdown.replace("](../", "](")

@@ -17,10 +17,10 @@ from kenyon.paper.style import LOOKS
 
 FOLDER = Path(__file__).parent / "pictures"
 STIMULI = ("ethyl acetate", "1-hexanol", "methyl salicylate")
-COLOURS = ("#0072B2", "#D55E00", "#009E73")  # of Okabe and Ito's palette, which all readers can tell apart
+COLOURS = ("#0072B2", "#D55E00", "#009E73")  # from Okabe and Ito's palette, which all readers can tell apart
 STEP = 0.01  # seconds
 SEEDS = (0, 1, 2)
-LEARNERS = {  # name, learner, colour, height of the label beside the curves
+LEARNERS = {  # name, learner, colour, height of the label next to the curves
     "GradientWeights": (kn.GradientWeights(), LOOKS["GradientWeights"].colour, 0.635),
     "GradientThresholds": (kn.GradientThresholds(), LOOKS["GradientThresholds"].colour, 0.81),
     "Metropolis": (kn.Metropolis(), LOOKS["Metropolis"].colour, 0.912),

@@ -1,4 +1,4 @@
-"""Nine speakers told apart by how they say two vowels: series of 7 to 29 steps with 12 features. Comes with aeon."""
+"""Nine speakers, told apart by how they say two vowels: series of 7 to 29 steps with 12 features, from aeon."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,4 +1,4 @@
-"""ReservoirPy's reservoir under Kenyon's readout: thresholds that learn on anyone's states."""
+"""ReservoirPy's reservoir with Kenyon's readout: learned thresholds on any states."""
 
 import numpy as np
 from reservoirpy.nodes import Reservoir
