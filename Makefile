@@ -1,11 +1,11 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs format clean
+.PHONY: reproduce test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs dist format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
 INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 
-# ARGS="--quick" shows it work in a minute; ARGS="--seeds 10" goes on to more seeds.
+# ARGS="--quick" shows it at work in a minute; ARGS="--seeds 10" adds more seeds.
 reproduce: .venv/.kenyon
 	$(BIN)/kenyon reproduce $(ARGS)
 
@@ -15,8 +15,8 @@ test: .venv/.test
 	$(BIN)/mypy
 	.venv/$(TEST)
 
-# The tests with the lowest versions that pyproject.toml allows, on Python 3.11, where old packages warn of one another;
-# and with the newest there are, without aeon, which holds Numba and NumPy back.
+# The tests with the lowest versions that pyproject.toml allows (on Python 3.11; old packages warn about one another),
+# and with the newest available, without aeon, which holds Numba and NumPy back.
 test-lowest: .venv-lowest/.test
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/kernels \
 		.venv-lowest/$(TEST) -W ignore::DeprecationWarning -W ignore::FutureWarning
@@ -25,18 +25,18 @@ test-newest: | .venv-newest/bin/python
 	.venv-newest/$(INSTALL) --upgrade --upgrade-strategy eager -e '.[test]'
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-newest/kernels .venv-newest/$(TEST)
 
-# The versions that tests run with, and the hashes of their wheels, for every platform.
+# Lock the versions that the tests run with, and the hashes of their wheels, for every platform.
 COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile pyproject.toml --quiet --upgrade --extra test \
 	--extra data --python-version 3.11 --only-binary :all: --generate-hashes --no-annotate --output-file
 lock: .venv/.dev
 	$(COMPILE) requirements/test.txt --universal
 	$(COMPILE) requirements/lowest.txt --resolution lowest-direct --python-platform linux
 
-# Ten million episodes beside their oracles, in about ten minutes; ARGS="--json figures.json" keeps the figures.
+# Ten million episodes next to their oracles, in about ten minutes; ARGS="--json figures.json" keeps the figures.
 soak: .venv/.test
 	$(BIN)/python -m tests.reliability.soak $(ARGS)
 
-# Spoilt files for every reader; ARGS="--reader models --files 100" for some of them.
+# Damaged files for every reader; ARGS="--reader models --files 100" for some of them.
 fuzz: .venv/.test
 	$(BIN)/python -m tests.reliability.fuzz $(ARGS)
 
@@ -50,8 +50,8 @@ bench-data: .venv/.bench
 	$(BIN)/python benchmarks/your_data.py
 
 examples: .venv/.bench
-	for one in digits_by_row japanese_vowels blood_pressure reservoirpy_states; do \
-		$(BIN)/python examples/$$one.py || exit 1; done
+	for example in digits_by_row japanese_vowels blood_pressure reservoirpy_states; do \
+		$(BIN)/python examples/$$example.py || exit 1; done
 
 example-rl: .venv/.examples
 	$(BIN)/python examples/reinforcement.py
@@ -61,19 +61,26 @@ docs: .venv/.docs
 	$(BIN)/python docs/pictures_your_data.py
 	$(BIN)/mkdocs build --strict
 
+# A wheel and a source package, checked; the wheel is then installed into an empty environment elsewhere and used there.
+dist: .venv/.dist
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tests/dist.py dist/*.whl
+
 format: .venv/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .venv-* site
+	rm -rf .venv .venv-* site dist
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python .venv-lowest/bin/python .venv-newest/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kenyon needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(@:/bin/python=)
 
-# Stamps: the package alone, with a set of extras, or with the locked versions; made again when the dependencies change.
+# Stamps: the package alone, with an extra, or with the locked versions; renewed when the dependencies change.
 .venv/.kenyon: pyproject.toml | .venv/bin/python
 	.venv/$(INSTALL) -e .
 	touch $@
@@ -82,10 +89,10 @@ clean:
 	.venv/$(INSTALL) -e '.[$*]'
 	touch $@
 
-# Other systems to compare with, each if it can be installed; another torch may bring gigabytes for graphics cards.
+# Other systems to compare with, where they can be installed; other builds of torch bring gigabytes for graphics cards.
 .venv/.peers: .venv/.bench
-	for one in torch==2.13.0 "jax>=0.5" pyrcn==0.1.0 rclib==0.2.0; do \
-		.venv/$(INSTALL) "$$one" || echo "$$one cannot be installed here and is left out"; done
+	for peer in torch==2.13.0 "jax>=0.5" pyrcn==0.1.0 rclib==0.2.0; do \
+		.venv/$(INSTALL) "$$peer" || echo "$$peer cannot be installed here and is left out"; done
 	touch $@
 
 .venv/.test: requirements/test.txt | .venv/bin/python

@@ -1,4 +1,4 @@
-"""How many episodes a second the environments deliver: one by one, and many at once."""
+"""How many episodes per second the environments deliver, one by one and many at once."""
 
 import time
 
@@ -25,11 +25,11 @@ def compare(name: str, features: bool) -> None:
         reservoir = kn.Reservoir()
         single, many = ReservoirFeatures(single, reservoir), ReservoirFeaturesVector(many, reservoir)
     rates = np.array([(rate_single(single), rate_many(many)) for _ in range(ROUNDS + 1)][1:])
-    one, all_at_once = np.median(rates, axis=0)
+    alone, together = np.median(rates, axis=0)
     ratio = float(np.median(rates[:, 1] / rates[:, 0]))
     label = f"{name}{', with 1000 reservoir features' if features else ''}"
     print(
-        f"  {label:<44}{one:>9.0f}{all_at_once:>10.0f}{ratio:>7.0f}x  {'met' if ratio >= 20 else 'MISSED'}: 20x wanted"
+        f"  {label:<44}{alone:>9.0f}{together:>10.0f}{ratio:>7.0f}x  {'met' if ratio >= 20 else 'MISSED'}: 20x wanted"
     )
 
 

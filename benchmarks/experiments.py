@@ -1,4 +1,4 @@
-"""Sweeps: what a second process gains, and how long a thousand results take to open.
+"""Sweeps: the gain from a second process, and the time to open a thousand results.
 
 python benchmarks/experiments.py
 """
@@ -28,7 +28,7 @@ def sweep_seconds(workers):
 def processes():
     sweep_seconds(1)  # compiles
     rounds = [(sweep_seconds(1), sweep_seconds(2)) for _ in range(REPEATS)]
-    ratios = [one / two for one, two in rounds]
+    ratios = [alone / shared for alone, shared in rounds]
     for name, times in (("1 process", [r[0] for r in rounds]), ("2 processes", [r[1] for r in rounds])):
         print(
             f"8 trials, five learners, {name}: {statistics.median(times):.1f} s ({min(times):.1f} to {max(times):.1f})"
@@ -37,7 +37,7 @@ def processes():
 
 
 def fill(folder):
-    """Write results of trials that differ in their seeds, the numbers those of one of them."""
+    """Write results of trials that differ only in their seeds, all with the numbers of the first."""
     store = Store(folder)
     store.create()
     configs = kn.load_experiment({**TRIALS, "n_episodes": 1000, "seeds": N_RESULTS}).trials

@@ -1,9 +1,9 @@
 """The whole of figure 2 for one seed: four learners, all sizes; and the same work with ReservoirPy and NumPy.
 
-ReservoirPy's time is that of a part, times how often Kenyon did it: every episode that was simulated, and every episode
-that one network, a Metropolis pair or the twenty networks of prelearning learned from. It is given what Kenyon's
-design gives: states are simulated once for all learners, and networks that learn from the same episode do so in one
-sweep of NumPy.
+ReservoirPy's time is extrapolated: the time for one episode or update, times the number that Kenyon did. Updates are
+counted separately for one network, a Metropolis pair and the twenty networks of prelearning. ReservoirPy gets the
+benefit of Kenyon's design: states are simulated once for all learners, and networks that learn from the same episode
+are updated together by NumPy.
 
 python benchmarks/figure2.py
 """
@@ -28,7 +28,7 @@ import kenyon as kn
 from kenyon.learning import learners, prelearning
 from kenyon.paper.style import PAPER
 
-N_EPISODES, N_UPDATES = 32, 500  # that the peers are timed on
+N_EPISODES, N_UPDATES = 32, 500  # that the other systems are timed on
 
 
 class Figure2(NamedTuple):
@@ -50,7 +50,7 @@ class Figure2(NamedTuple):
 def measure(rounds: int) -> Figure2:
     with as_file(files("kenyon.paper") / "experiments" / "figure2.toml") as path:
         every = kn.load_experiment(path, seeds=1).trials
-    trials = [one.model_copy(update={"learners": {name: one.learners[name] for name in PAPER}}) for one in every]
+    trials = [trial.model_copy(update={"learners": {name: trial.learners[name] for name in PAPER}}) for trial in every]
     kn.run_trial(trials[0].model_copy(update={"n_episodes": 2000}), threads=THREADS)  # compiles
     with counted() as done:
         start = time.perf_counter()
@@ -87,7 +87,7 @@ def counted() -> Iterator[Counter[Any]]:
 def peer_times(networks: list[int], rounds: int) -> tuple[Times, dict[int, Times]]:
     """Time ReservoirPy on a few episodes, and NumPy on a few updates of so many networks side by side."""
     static, updates = workloads.static(), workloads.updates(2, N_UPDATES)
-    simulate = next(one for one in peers.EPISODES if one.name == "ReservoirPy").prepare(static)
+    simulate = next(system for system in peers.EPISODES if system.name == "ReservoirPy").prepare(static)
     check(updates)
     works = {str(n): (lambda n=n: learn_side_by_side(updates, n)) for n in networks}
     times = interleave({"ReservoirPy": lambda: simulate(N_EPISODES, static.noise), **works}, rounds)
@@ -98,7 +98,7 @@ def peer_times(networks: list[int], rounds: int) -> tuple[Times, dict[int, Times
 def learn_side_by_side(work: Updates, n_networks: int) -> tuple[Any, Any]:
     """Learn weights and thresholds of several networks from the same episodes with NumPy."""
     if n_networks == 1:
-        return next(one for one in peers.UPDATES if one.name == "NumPy").prepare(work)(len(work.V))
+        return next(system for system in peers.UPDATES if system.name == "NumPy").prepare(work)(len(work.V))
     eta_W, eta_theta = np.float32(work.eta_W), np.float32(work.eta_theta)
     theta = np.zeros((n_networks, work.V.shape[1]), np.float32)
     W = np.zeros((n_networks, work.n_classes, work.V.shape[1]), np.float32)
@@ -117,7 +117,7 @@ def learn_side_by_side(work: Updates, n_networks: int) -> tuple[Any, Any]:
 
 
 def check(work: Updates) -> None:
-    """Stop unless networks side by side learn what one alone does."""
+    """Stop unless networks side by side learn the same as a single one."""
     alone, several = learn_side_by_side(work, 1), learn_side_by_side(work, 3)
     for ours, theirs in zip(alone, several, strict=True):
         assert peers.distance(ours, theirs[2]) < peers.TOLERANCE

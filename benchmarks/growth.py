@@ -31,7 +31,7 @@ except FileNotFoundError:
 
 
 class Curve(NamedTuple):
-    """Times, or memory, against what grows."""
+    """Times, or memory, against the quantity that grows."""
 
     name: str
     unit: str
@@ -41,7 +41,7 @@ class Curve(NamedTuple):
 
     @property
     def y(self) -> list[float]:
-        return [one.median for one in self.times]
+        return [times.median for times in self.times]
 
     @property
     def exponent(self) -> float:
@@ -89,7 +89,7 @@ def curves(rounds: int) -> list[Curve]:
         measured(
             "connections",
             "s",
-            {one.W.nnz + one.W_in.nnz: simulating(one, task, 1024) for one in networks.values()},
+            {network.W.nnz + network.W_in.nnz: simulating(network, task, 1024) for network in networks.values()},
             rounds,
             wanted=LINEAR,
         ),

@@ -1,7 +1,7 @@
-"""How long learning takes: beside the simulation whose states it reads, one learner after another, and prelearning.
+"""How long learning takes: compared with the simulation, for each learner, and for prelearning.
 
-Learners are given the batches of a stream, two of them at a time, as `kenyon.train` does it. An update beside other
-systems is in `run.py`.
+Learners receive the batches of a stream, two learners at a time, as in `kenyon.train`. `run.py` compares updates with
+other systems.
 
 python benchmarks/learning.py
 """
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def measure_training(reservoir: kn.Reservoir, task: kn.Task) -> None:
-    """Time all five learners beside the simulation."""
+    """Time all five learners and the simulation."""
     rounds = []
     for k in range(ROUNDS + 1):
         say(f"round {k} of {ROUNDS}: simulate and train on {N_EPISODES} episodes")
@@ -51,7 +51,7 @@ def measure_training(reservoir: kn.Reservoir, task: kn.Task) -> None:
 
 
 def time_round(reservoir: kn.Reservoir, task: kn.Task) -> tuple[float, float]:
-    """Return the seconds of simulating and of learning, a block at a time, so that memory stays small."""
+    """Return the seconds of simulation and of learning, one block at a time to keep memory small."""
     simulating = learning = 0.0
     states: dict[str, object] = {}
     with ThreadPoolExecutor(THREADS) as pool:
@@ -61,7 +61,7 @@ def time_round(reservoir: kn.Reservoir, task: kn.Task) -> tuple[float, float]:
             simulated = time.perf_counter()
             states = states or begin(FIVE, batches)
             for batch in batches:
-                jobs = {name: pool.submit(one.update, states[name], *batch[:2]) for name, one in FIVE.items()}
+                jobs = {name: pool.submit(learner.update, states[name], *batch[:2]) for name, learner in FIVE.items()}
                 states = {name: job.result()[0] for name, job in jobs.items()}
             learning += time.perf_counter() - simulated
             simulating += simulated - start
@@ -70,7 +70,7 @@ def time_round(reservoir: kn.Reservoir, task: kn.Task) -> tuple[float, float]:
 
 def begin(learners: Mapping[str, kn.Learner], batches: list[kn.Batch]) -> dict[str, object]:
     V = np.concatenate([batch.states for batch in batches[: CALIBRATION // BATCH]])
-    return {name: one.begin(V, 2, kn.Source(0, name)) for name, one in learners.items()}
+    return {name: learner.begin(V, 2, kn.Source(0, name)) for name, learner in learners.items()}
 
 
 def measure_learners(reservoir: kn.Reservoir, task: kn.Task) -> None:

@@ -1,8 +1,8 @@
-"""What this machine can do: the kernels' loads and multiply-adds, and nothing else.
+"""What this machine can do: the loads and multiply-adds of the kernels, and nothing else.
 
 A limit does the same multiply-adds on the same rows in the same order as its kernel, from the same level of cache, but
 with the weight in a register, in two independent sums, and with nothing written: no noise, no relu, no new state. The
-share is the limit's time over the kernel's, both on as many threads and in the same rounds.
+share is the limit's time over the kernel's, with the same number of threads and in the same rounds.
 
 python benchmarks/limit.py
 """
@@ -37,7 +37,7 @@ from kenyon.kernels.lanes import (
 )
 
 PASSES = 1000
-N_ROWS = 32, 1000, 20_000  # that fit into the nearest cache, the next and the last
+N_ROWS = 32, 1000, 20_000  # that fit into the first cache, the second and the last
 
 
 @njit(nogil=True)
@@ -81,13 +81,13 @@ def read_and_write(W, x, passes):
 
 
 def on_all_threads(work: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]]) -> Callable[[], object]:
-    """Return a call that does the work once on each thread, on arguments of its own, compiled already."""
+    """Return a compiled call that does the work once on each thread, each with its own arguments."""
     given = [arguments() for _ in range(THREADS)]
     work(*given[0])
 
     def run() -> None:
         with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(lambda one: work(*one), given))
+            list(pool.map(lambda arguments: work(*arguments), given))
 
     return run
 
@@ -102,7 +102,7 @@ def of_rows(n_rows: int, columns: Any, passes: int) -> Callable[[], object]:
 
 
 def simulation(work: Workload) -> tuple[Callable[[], object], float]:
-    """Return the limit of a workload, and how many of its episodes a call is worth."""
+    """Return the limit of a workload, and the number of episodes that a call corresponds to."""
     net = work.network
     passes = max(1, 2_000_000 // net.n_neurons)
     run = of_rows(sum(net.both.shape) - net.n_neurons, net.both.indices.astype(np.uint32), passes)
@@ -110,7 +110,7 @@ def simulation(work: Workload) -> tuple[Callable[[], object], float]:
 
 
 def alone(work: Series) -> tuple[Callable[[], object], float]:
-    """Return the limit of one series, on one thread, and how many of its steps a call is worth."""
+    """Return the limit of one series on one thread, and the number of steps that a call corresponds to."""
     network, passes = work.reservoir._sorted, 2000
     values = Rows8(aligned(len(network.ends) + 3, 8))
     add_gathered(values, network.columns, network.weights, 1)
@@ -118,14 +118,14 @@ def alone(work: Series) -> tuple[Callable[[], object], float]:
 
 
 def updates(work: Updates) -> tuple[Callable[[], object], float]:
-    """Return the limit of updates, on one thread, and how many of them a call is worth."""
+    """Return the limit of updates on one thread, and the number of updates that a call corresponds to."""
     W, x, passes = aligned(work.n_classes, 1056), aligned(1024), max(20, 20_000 // work.n_classes)
     read_and_write(W, x, 1)
     return lambda: read_and_write(W, x, passes), passes
 
 
 def rates(rounds: int) -> dict[int, float]:
-    """Return the billions of multiply-adds a second that all threads do together, by the number of rows there are."""
+    """Return the billions of multiply-adds per second of all threads together, by the number of rows."""
     rng = np.random.default_rng(0)
     works = {str(n): of_rows(n, rng.integers(n, size=16_000).astype(np.uint32), PASSES) for n in N_ROWS}
     times = interleave(works, rounds)

@@ -1,7 +1,7 @@
-"""Other systems on the same networks, inputs and rule as Kenyon: who they are, and which of them may be timed.
+"""Other systems with the same networks, inputs and learning rule as Kenyon, and which of them may be timed.
 
-A time is worth nothing if the numbers differ, so `check` compares first. A library that cannot be imported is reported
-as absent.
+A time means nothing if the numbers differ, so `check` compares them first. A library that cannot be imported is
+reported as missing.
 
 python benchmarks/peers.py
 """
@@ -22,20 +22,20 @@ TOLERANCE = 1e-4  # of the greatest value
 
 
 class System(NamedTuple):
-    """A way to do a kind of work; `prepare` imports, converts weights and compiles, and what it returns is timed."""
+    """A way to do a kind of work; `prepare` imports, converts weights and compiles, and returns what is timed."""
 
     name: str
     package: str
     prepare: Callable[[Any], Callable[..., Any]]
-    few: int | None = None  # how much of the work it is timed on, where it takes long and each part as long as another
-    other: str = ""  # what it does instead, where it cannot do the same: timed, but not compared
+    few: int | None = None  # how much of the work it is timed on, if the whole takes long and its parts are alike
+    other: str = ""  # what it does instead if it cannot do the same: timed, but not compared
 
     @property
     def version(self) -> str:
         return version(self.package)
 
 
-OWN = "not the same network (its own weights, tanh); states not compared"
+OWN = "a different network (its own weights, tanh); states not compared"
 EPISODES = (
     System("Kenyon", "kenyon", arrays.kenyon),
     System("SciPy CSR", "scipy", arrays.scipy_csr),
@@ -62,12 +62,12 @@ UPDATES = (
     System("NumPy", "numpy", arrays.numpy_updates),
     System("PyTorch", "torch", arrays.torch_updates),
     System("JAX scan", "jax", arrays.jax_updates),
-    System("ReservoirPy LMS", "reservoirpy", libs.reservoirpy_lms, other="another rule: W alone learns, from V"),
+    System("ReservoirPy LMS", "reservoirpy", libs.reservoirpy_lms, other="a different rule: only W learns, from V"),
 )
 
 
 class Verdict(NamedTuple):
-    """What came of a check; `run` is there if the system may be timed."""
+    """The result of a check; `run` is set if the system may be timed."""
 
     system: System
     text: str
@@ -106,7 +106,7 @@ def probe(work: Workload | Series | Updates, run: Callable[..., Any]) -> tuple[A
 
 
 def distance(ours: Array, theirs: Array) -> float:
-    """Return the greatest difference as a share of the greatest value; infinite if shapes differ or a NaN is met."""
+    """Return the greatest difference as a share of the greatest value; infinite if shapes differ or there is a NaN."""
     if ours.shape != theirs.shape or not np.isfinite(theirs).all():
         return np.inf
     return float(np.abs(ours - theirs).max() / np.abs(ours).max())

@@ -1,6 +1,6 @@
-"""Kenyon, and its equations in NumPy, SciPy, PyTorch and JAX, each in the quickest form found.
+"""Kenyon, and its equations in NumPy, SciPy, PyTorch and JAX, each in the fastest form found.
 
-Forms that were tried and lost are named with the factor by which they lost on two cores.
+Slower forms that were tried are listed with the factor by which they were slower on two cores.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def scipy_series(work: Series) -> Trajectory:
 
 
 def numpy_updates(work: Updates) -> Learning:
-    """In single precision and in place; the quickest of four ways that were tried."""
+    """In single precision and in place; the fastest of four ways tried."""
     eta_W, eta_theta, targets = np.float32(work.eta_W), np.float32(work.eta_theta), work.targets
 
     def run(n: int) -> tuple[Array, Array]:
@@ -217,7 +217,7 @@ def torch_sparse(weights: sparse.csr_array) -> Any:
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that its sparse tensors are new
+        warnings.simplefilter("ignore")  # about sparse tensors being new
         indices = (torch.from_numpy(part.astype(np.int32)) for part in (weights.indptr, weights.indices))
         return torch.sparse_csr_tensor(*indices, torch.from_numpy(weights.data), weights.shape)
 

@@ -1,6 +1,6 @@
-"""Other libraries of reservoirs, each in the quickest form its interface allows.
+"""Other reservoir libraries, each in the fastest form its interface allows.
 
-Forms that were tried and lost are named with the factor by which they lost on two cores.
+Slower forms that were tried are listed with the factor by which they were slower on two cores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import kenyon as kn
 def reservoirpy(work: Workload) -> Finals:
     """Episodes from rest, one after another, in double precision with sparse weights, as a list of series.
 
-    One by one, two workers, W_in sparse, single precision: no difference beyond the machine's moods; dense W: 10 times
+    One by one, two workers, W_in sparse, single precision: no difference beyond noise; dense W: 10 times
     or more. Its nodes hold one state, so there are no batches.
     """
     node = reservoirpy_node(work.network)
@@ -64,7 +64,7 @@ def reservoirpy_lms(work: Updates) -> Learning:
 def reservoirpy_jax(work: Workload) -> Finals:
     """Its `run` on 64 episodes, compiled as a whole, W as BCOO.
 
-    As it comes it compiles at every call: 24 times as long. W dense: 4 times; as BCSR: 7.
+    By default it compiles at every call: 24 times as long. W dense: 4 times; as BCSR: 7.
     """
     import jax
 
@@ -117,7 +117,7 @@ def reservoirpy_jax_node(net: Network) -> Any:
 def pyrcn(work: Workload) -> Finals:
     """Its blocks, sparse, one episode after another; in its batches in PyTorch a step is two dense N x N products."""
     transform = pyrcn_blocks(work.network)
-    return lambda n, noise: np.stack([transform(one)[-1] for one in work.noisy(n, noise)])
+    return lambda n, noise: np.stack([transform(series)[-1] for series in work.noisy(n, noise)])
 
 
 def pyrcn_series(work: Series) -> Trajectory:
@@ -156,7 +156,7 @@ def rclib(work: Workload) -> Finals:
             V = reservoir.advance(s[None])
         return V[0]
 
-    return lambda n, noise: np.stack([final(one) for one in work.noisy(n, noise).astype(np.float64)])
+    return lambda n, noise: np.stack([final(series) for series in work.noisy(n, noise).astype(np.float64)])
 
 
 def rclib_series(work: Series) -> Trajectory:

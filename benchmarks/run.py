@@ -1,6 +1,6 @@
-"""Kenyon beside other systems and the machine's limit: prints tables, writes docs/benchmarks.md and its pictures.
+"""Kenyon, other systems and the machine's limit: prints tables, writes docs/benchmarks.md and its pictures.
 
-python benchmarks/run.py [--quick]        (--quick: one round of everything, to see that it works; writes nothing)
+python benchmarks/run.py [--quick]        (--quick: one round of everything, to check that it works; writes nothing)
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ class Table(NamedTuple):
     rows: list[Row]
 
     def to_kenyon(self, row: Row) -> float:
-        """Return how many times as long as Kenyon a system takes; 0 where it was not timed."""
+        """Return how many times as long as Kenyon a system takes; 0 if it was not timed."""
         assert self.rows[0].times is not None
         return ratio(row.times, self.rows[0].times) if row.times else 0.0
 
     def best(self, names: Sequence[str]) -> tuple[str, float]:
-        """Return the quickest of some systems that do the same work, and its ratio to Kenyon."""
+        """Return the fastest of some systems that do the same work, and its ratio to Kenyon."""
         same = [row for row in self.rows if row.name in names and row.times and not row.note.startswith("other")]
         quickest = min(same, key=self.to_kenyon)
         return quickest.name, self.to_kenyon(quickest)
 
 
 class Aim(NamedTuple):
-    """Something that is to hold, and what came out."""
+    """A goal, and what was measured."""
 
     text: str
     found: str
@@ -80,9 +80,11 @@ def table(work: Any, systems: Sequence[peers.System], n: int, unit: str, rounds:
     say(f"checking: {work.name}")
     extra = (work.noise,) if isinstance(work, workloads.Workload) else ()
     verdicts = peers.check(work, systems)
-    sizes = {one.system.name: min(n, one.system.few or n) for one in verdicts}
+    sizes = {verdict.system.name: min(n, verdict.system.few or n) for verdict in verdicts}
     works = {
-        one.system.name: partial(one.run, sizes[one.system.name], *extra) for one in verdicts if one.run is not None
+        verdict.system.name: partial(verdict.run, sizes[verdict.system.name], *extra)
+        for verdict in verdicts
+        if verdict.run is not None
     }
     times = interleave(works, rounds, warm)
     rows = []
@@ -94,7 +96,7 @@ def table(work: Any, systems: Sequence[peers.System], n: int, unit: str, rounds:
 
 
 def shares(works: dict[str, Any], rounds: int) -> dict[str, dict[str, Any]]:
-    """Time each kernel beside its limit."""
+    """Time each kernel and its limit."""
     found = {}
     for name in ("static", "sequences", "large"):
         work = works[name]
@@ -118,7 +120,7 @@ def _drain(work: workloads.Workload) -> None:
 
 
 def aims(tables: list[Table], found: dict[str, dict[str, Any]], whole: figure2.Figure2, curves: Any) -> list[Aim]:
-    by_name = {one.name: one for one in tables}
+    by_name = {table.name: table for table in tables}
     out = []
     for name in ("static", "sequences"):
         quickest, times = by_name[name].best(BATCHED)
@@ -135,9 +137,9 @@ def aims(tables: list[Table], found: dict[str, dict[str, Any]], whole: figure2.F
     times = whole.theirs / whole.ours
     out.append(Aim("figure 2: 40 times ReservoirPy and NumPy", f"{times:.0f} (extrapolated)", times >= 40))
     out += [
-        Aim(f"time is linear in {one.name}: exponent 0.9 to 1.1", f"{one.exponent:.2f}", one.kept)
-        for one in curves
-        if one.wanted
+        Aim(f"time is linear in {curve.name}: exponent 0.9 to 1.1", f"{curve.exponent:.2f}", curve.kept)
+        for curve in curves
+        if curve.wanted
     ]
     return out
 
@@ -157,8 +159,8 @@ def measure(quick: bool) -> Found:
     ]
     reached, rates = shares(works, rounds), limit.rates(rounds)
     for name, rate in zip(("static", "sequences", "large"), (rates[1000], rates[1000], rates[20_000]), strict=True):
-        work, one = works[name], reached[name]
-        one["at random"] = work.network.both.nnz * work.task.n_steps / rate / 1e9 / one["kernel"].median
+        work, share = works[name], reached[name]
+        share["at random"] = work.network.both.nnz * work.task.n_steps / rate / 1e9 / share["kernel"].median
     whole = figure2.measure(rounds)
     curves = growth.curves(few)
     return Found(

@@ -1,4 +1,4 @@
-"""What else the simulator promises: a quick start, cheap noise, a large reservoir soon built.
+"""What else the simulator promises: a quick start, cheap noise, large reservoirs built quickly.
 
 python benchmarks/start.py
 """
@@ -33,7 +33,7 @@ print(time.perf_counter() - start)
 
 
 def start() -> Times:
-    """Time fresh processes with kernels cached: the first, uncounted, compiles them where they are not."""
+    """Time fresh processes with cached kernels; the first, which may compile them, is not counted."""
     runs = [child("start", START, repr(time.time())) for _ in range(8)][1:]
     return Times(np.array(runs).sum(axis=1))
 
@@ -43,7 +43,7 @@ def build() -> Times:
 
 
 def noise(rounds: int) -> float:
-    """Return the share of a step that noise takes: neighbours in time, on one thread."""
+    """Return the share of a step that noise takes, on one thread, from runs next to each other in time."""
     odours, reservoir = kn.load_odours(), kn.Reservoir()
     tasks = {"noise": kn.StaticTask(odours), "no noise": kn.StaticTask(odours, noise=0.0)}
     times = interleave({name: lambda t=task: list(reservoir.stream(t, 512)) for name, task in tasks.items()}, rounds)

@@ -1,4 +1,4 @@
-"""Tools of all benchmarks: interleaved rounds, processes of their own, and which machine it was."""
+"""Tools for all benchmarks: interleaved rounds, separate processes, a description of the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 PACKAGES = ["kenyon", "numpy", "scipy", "numba", "torch", "jax", "reservoirpy", "pyrcn", "rclib"]
 
-REST = 0.3  # seconds before each work: threads of the one before may still be spinning
+REST = 0.3  # seconds of rest: threads of the work before may still be spinning
 
 
 class Times(NamedTuple):
@@ -30,7 +30,7 @@ class Times(NamedTuple):
         return float(np.median(self.values))
 
     def text(self, unit: float = 1e-6) -> str:
-        """Return the median, and the least and the greatest, in units of so many seconds, to three figures."""
+        """Return median, shortest and longest, in the given unit of seconds, to three figures."""
         middle, least, most = (_three(value / unit) for value in (self.median, self.values.min(), self.values.max()))
         return f"{middle} ({least} to {most})"
 
@@ -40,7 +40,7 @@ def _three(value: float) -> str:
 
 
 def interleave(works: Mapping[str, Callable[[], object]], rounds: int, warm: int = 1) -> dict[str, Times]:
-    """Time every work once a round, so that a busy moment of the machine falls on all alike."""
+    """Time every piece of work once per round, so that a busy moment of the machine affects all alike."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for k in range(warm + rounds):
         say(f"round {k + 1 - warm} of {rounds}: {', '.join(works)}")
@@ -58,14 +58,14 @@ def ratio(theirs: Times, ours: Times) -> float:
 
 
 def child(what: str, code: str, *arguments: str) -> list[float]:
-    """Run code in a Python of its own and return the numbers it prints."""
+    """Run code in a separate Python process and return the numbers it prints."""
     say(f"in a process of its own: {what}")
     done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True)
     return [float(word) for word in done.stdout.split()]
 
 
 def say(text: str) -> None:
-    """Show progress, apart from the results."""
+    """Show progress on stderr, away from the results."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -76,7 +76,7 @@ def machine() -> list[str]:
     load = os.getloadavg()[0]
     return [
         f"{models[0] if models else platform.processor()}, {os.cpu_count()} cores, {platform.system()}; "
-        f"load {load:.1f} before the start" + (" (busy: the figures suffer)" if load > 0.5 else ""),
+        f"load {load:.1f} before the start" + (" (busy: figures are worse than they would be)" if load > 0.5 else ""),
         f"Python {platform.python_version()}, " + ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
     ]
 

@@ -1,4 +1,4 @@
-"""What is timed: networks, what they are shown and what they learn, the same to the byte for every system.
+"""What is timed: networks, their inputs and what they learn, the same to the byte for every system.
 
     s_i(t) = s_i (1 + sigma xi_i(t)),    V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + W V(t) ],    V(0) = 0
 
@@ -28,7 +28,7 @@ Learning = Callable[[int], tuple[Array, Array]]  # n updates -> W, theta
 
 
 class Refused(Exception):
-    """A system cannot take this work, with the reason."""
+    """Raised, with the reason, if a system cannot do some work."""
 
 
 class Network(NamedTuple):
@@ -50,7 +50,7 @@ class Network(NamedTuple):
 
 @dataclass(frozen=True)
 class Workload:
-    """Many short episodes; what is wanted is the state at the end of each."""
+    """Many short episodes; the result is the state at the end of each."""
 
     name: str
     reservoir: kn.Reservoir
@@ -91,7 +91,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Series:
-    """One long series; what is wanted is the state after every step. Its noise is in it: it is data."""
+    """One long series; the result is the state after every step. Its noise is part of the data."""
 
     name: str
     reservoir: kn.Reservoir

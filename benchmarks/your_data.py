@@ -1,8 +1,8 @@
-"""How good the estimators are on real series, learner by learner, beside ReservoirPy's Reservoir and Ridge.
+"""How good the estimators are on real series, learner by learner, next to ReservoirPy's Reservoir and Ridge.
 
-All data ship with scikit-learn and aeon. Nothing is set but the learner; all reservoirs have 1000 neurons. Each data
+All data ship with scikit-learn and aeon. Only the learner is set; all reservoirs have 1000 neurons. Each data
 set is learned from its training part and tested on its test part, as its authors cut it (digits: a stratified third
-held out). Figures are means over reservoirs and orders of three seeds.
+held out). Figures are means over three seeds.
 """
 
 import sys
@@ -92,7 +92,7 @@ def load(name: str) -> Split:
     parts = []
     for part in ("TRAIN", "TEST"):
         X, y = load_from_ts_file(str(FOLDER / name / f"{name}_{part}.ts"))
-        parts += [[np.asarray(one).T for one in X], np.asarray(y, float if name in NUMBERS else None)]
+        parts += [[np.asarray(series).T for series in X], np.asarray(y, float if name in NUMBERS else None)]
     return Split(*parts)
 
 
@@ -116,7 +116,7 @@ def theirs(regression: bool, split: Split, seed: int, settings: dict, ridge: flo
     labels = np.unique(split.y)
     wanted = split.y[:, None] if regression else (split.y[:, None] == labels).astype(float)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a singular matrix, for its ridge is 0 by default
+        warnings.simplefilter("ignore")  # about a singular matrix: its ridge is 0 by default
         y = Ridge(ridge=ridge).fit(states, wanted).run(states_test)
     if not regression:
         return float((labels[y.argmax(axis=1)] == split.y_test).mean())
@@ -131,10 +131,10 @@ def their_states(split: Split, seed: int, settings: dict, scale: str) -> dict[st
         shift = every.mean(axis=0) if scale == "standard" else 0.0
         size = {"raw": 1.0, "standard": every.std(axis=0), "unit": np.abs(every).max()}[scale]
         last, mean = [], []
-        for one in [*split.X, *split.X_test]:
+        for series in [*split.X, *split.X_test]:
             if reservoir.initialized:
                 reservoir.reset()
-            run = reservoir.run((one - shift) / np.where(size == 0, 1.0, size))
+            run = reservoir.run((series - shift) / np.where(size == 0, 1.0, size))
             last.append(run[-1].copy())  # a view would keep the whole run
             mean.append(run.mean(axis=0))
         n = len(split.X)

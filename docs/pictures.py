@@ -17,10 +17,10 @@ from kenyon.paper.style import LOOKS
 
 FOLDER = Path(__file__).parent / "pictures"
 STIMULI = ("ethyl acetate", "1-hexanol", "methyl salicylate")
-COLOURS = ("#0072B2", "#D55E00", "#009E73")  # of Okabe and Ito's palette, which all readers can tell apart
+COLOURS = ("#0072B2", "#D55E00", "#009E73")  # from Okabe and Ito's palette, which all readers can tell apart
 STEP = 0.01  # seconds
 SEEDS = (0, 1, 2)
-LEARNERS = {  # name, learner, colour, height of the label beside the curves
+LEARNERS = {  # name, learner, colour, height of the label next to the curves
     "GradientWeights": (kn.GradientWeights(), LOOKS["GradientWeights"].colour, 0.635),
     "GradientThresholds": (kn.GradientThresholds(), LOOKS["GradientThresholds"].colour, 0.81),
     "Metropolis": (kn.Metropolis(), LOOKS["Metropolis"].colour, 0.912),
@@ -132,7 +132,7 @@ def draw_curves(ax: Axes, results: list[xr.Dataset]) -> None:
     """Draw the mean over seeds, and a band from the lowest to the highest, each named at its end."""
     episode = results[0].episode / 1000
     for name, (_, colour, height) in LEARNERS.items():
-        curves = np.array([one.training_accuracy.sel(learner=name) for one in results])
+        curves = np.array([result.training_accuracy.sel(learner=name) for result in results])
         ax.fill_between(episode, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.2, linewidth=0)
         ax.plot(episode, curves.mean(axis=0), color=colour, linewidth=1.6)
         ax.text(61, height, name, color=colour, va="center")

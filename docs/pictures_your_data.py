@@ -1,4 +1,4 @@
-"""Draws the pictures of the pages for people with their own data into docs/pictures."""
+"""Draws the pictures for the pages on your own data into docs/pictures."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Arterial pressure, foretold from the last 50 samples: a regression on a real recording. Comes with aeon."""
+"""Arterial pressure, predicted from the last 50 samples: regression on a real recording, which comes with aeon."""
 
 import numpy as np
 from aeon.datasets import load_kdd_tsad_135

@@ -1,4 +1,4 @@
-"""Nine speakers told apart by how they say two vowels: series of 7 to 29 steps with 12 features. Comes with aeon."""
+"""Nine speakers, told apart by how they say two vowels: series of 7 to 29 steps with 12 features, from aeon."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +32,7 @@ def main() -> None:
 def load(split):
     """Return a list of series (T, features), as Kenyon takes them; aeon has features first."""
     X, y = load_japanese_vowels(split=split)
-    return [np.asarray(one).T for one in X], y
+    return [np.asarray(series).T for series in X], y
 
 
 if __name__ == "__main__":

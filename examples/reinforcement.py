@@ -1,6 +1,6 @@
-"""A stock agent of Stable-Baselines3 and our own learners on the same task, by reward alone.
+"""A stock agent of Stable-Baselines3 and our learners on the same task, learning from rewards only.
 
-Odours are to be told apart by trial and error: each episode shows one, the agent names a class, and only a right answer
+Odours are learned by trial and error: each episode shows one, the agent names a class, and only the right answer
 is rewarded. DQN reads the states of the same reservoir through Kenyon's Gymnasium environment.
 
     pip install "kenyon[rl,examples]"
@@ -21,7 +21,7 @@ N_EPISODES, N_BINS = 10_000, 10
 
 
 class Rewards(BaseCallback):
-    """Keeps the reward of every episode, and says how far training is."""
+    """Keeps the reward of every episode, and shows progress."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def stock_agent(task: kn.Task, reservoir: kn.Reservoir) -> np.ndarray:
-    """Train DQN as it comes, but for what one-decision episodes ask: no discount, and learning from the start."""
+    """Train DQN with its defaults, except that it does not discount and learns from the start."""
     env = ReservoirFeatures(TaskEnv(task, reward=1.0), reservoir)
     rewards = Rewards()
     agent = DQN("MlpPolicy", env, gamma=0.0, learning_starts=200, train_freq=1, exploration_fraction=0.3, seed=0)

@@ -1,4 +1,4 @@
-"""ReservoirPy's reservoir under Kenyon's readout: thresholds that learn on anyone's states."""
+"""ReservoirPy's reservoir with Kenyon's readout: learned thresholds on any states."""
 
 import numpy as np
 from reservoirpy.nodes import Reservoir
@@ -22,10 +22,10 @@ def main() -> None:
 def last_states(reservoir, series) -> np.ndarray:
     """Run each series from rest; return the states at its end."""
     states = []
-    for one in series:
+    for values in series:
         if reservoir.initialized:
             reservoir.reset()
-        states.append(reservoir.run(one)[-1])
+        states.append(reservoir.run(values)[-1])
     return np.array(states)
 
 

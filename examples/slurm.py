@@ -1,6 +1,6 @@
 """A Dask cluster of SLURM jobs, for `kenyon run --cluster`.
 
-Run this on a login node, inside tmux or as a small job of its own, in the environment that has Kenyon:
+Run this on a login node, inside tmux or as a small job, in the environment that has Kenyon:
 
     pip install 'kenyon[cluster]'
     python examples/slurm.py --jobs 10 --queue short --hours 2
@@ -9,8 +9,8 @@ It prints the address of its scheduler, and keeps the jobs going until you press
 
     kenyon run experiment.toml --cluster tcp://10.0.0.1:38291
 
-Each job runs one worker process per core, each with one thread. Jobs may come and go: a trial that was lost with its
-job is run again elsewhere, and results are written by `kenyon run` alone, so that no disk need be shared.
+Each job runs one worker process per core, each with one thread. Jobs may come and go: a trial lost with its job
+is run again elsewhere, and only `kenyon run` writes results, so no shared disk is needed.
 """
 
 import argparse

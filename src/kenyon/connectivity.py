@@ -47,7 +47,8 @@ def spectral_radius(W: sparse.csr_array) -> float:
     """Return the largest modulus of an eigenvalue, always the same for the same matrix.
 
     Ten leading eigenvalues are sought, not one: asked for one, ARPACK settles in one matrix out of six on a lesser one.
-    BLAS keeps to one thread, for its sums depend on the number of threads.
+    The tolerance is far below the ten digits that are kept, so that they do not depend on SciPy's version. BLAS is held
+    to one thread because its sums depend on the number of threads.
     """
     W = _checks.instance("W", W, sparse.csr_array)
     if W.ndim != 2 or W.shape[0] != W.shape[1] or 0 in W.shape or W.dtype.kind != "f" or not np.isfinite(W.data).all():
@@ -56,7 +57,7 @@ def spectral_radius(W: sparse.csr_array) -> float:
     if n > 200:
         start = np.random.default_rng(0).standard_normal(n)
         with suppress(ArpackError), threadpool_limits(1, "blas"):
-            found = eigs(W, k=10, ncv=120, v0=start, tol=1e-7, maxiter=200, return_eigenvectors=False)
+            found = eigs(W, k=10, ncv=120, v0=start, tol=1e-11, maxiter=200, return_eigenvectors=False)
             return _rounded(found)
     if n > 5000:
         raise ValueError(f"the spectral radius of {n} neurons did not converge; use more connections or another seed")

@@ -53,7 +53,7 @@ ALTERING = (
 )
 
 
-LIBRARIES = (f"numba{os.sep}core", f"{os.sep}typing.py", "<frozen importlib")
+LIBRARIES = (f"numba{os.sep}core", f"{os.sep}typing.py", f"{os.sep}threadpoolctl.py", "<frozen importlib")
 
 
 class Caught(BaseException):
@@ -97,7 +97,7 @@ class Guard:
 
 
 def _by_libraries() -> bool:
-    """Tell whether it is Numba's cache, an import or a type hint that is at work, which is no doing of the file's."""
+    """Tell whether a library is at work: Numba's cache, an import, a type hint, or a search for loaded libraries."""
     frame = sys._getframe(2)
     while frame is not None:
         if any(part in frame.f_code.co_filename for part in LIBRARIES):

@@ -1,21 +1,21 @@
 """The long run: ten million episodes, in which memory must stay flat and float32 must not drift from float64.
 
 Run as `python -m tests.reliability.soak`, or `make soak`. Every learner trains on one stream through `kenyon.train`, as
-a user's would, each with an oracle beside it: the same rule in float64, on the same states. What is random is shared:
-the oracle takes the actions that the learner took and keeps the proposals that it kept, and how often it would have
-done otherwise is counted. At a hundred checkpoints the two are compared on the same 500 states:
+a user's would, next to an oracle: the same rule in float64, on the same states. Random choices are shared: the oracle
+takes the actions that the learner took and keeps the proposals that it kept, and how often it would have chosen
+differently is counted. At a hundred checkpoints the two are compared on the same 500 states:
 
-    step     distance of the outputs after 1000 episodes from the same state: what rounding does, as time goes on
+    step     distance of the outputs after 1000 episodes from the same state: the effect of rounding as time goes on
     apart    distance of the outputs after all episodes so far
     cost     difference between the mean costs of all episodes so far, as a share of the oracle's
-    choices  share of the actions, or of Metropolis' decisions, that the oracle would have taken otherwise
+    choices  share of the actions, or of Metropolis decisions, in which the oracle would have chosen differently
 
-A distance is the largest |y - y'| over states and classes, divided by the output wanted of the right class. Where
-thresholds are learned, x > 0 decides which of them move, so that a single rounding can part two networks for good, as
-it would part two in float64: of two that began 1e-6 apart, by reward and with the normalised step, outputs were 0.16
-apart after three million episodes and costs 0.2%; between float32 and float64 they were 0.19 and 0.2%. What must agree
-then is `step`, and, loosely, what they cost. Recursive least squares is in float64 itself, and is held against the
-normal equations of all episodes so far.
+A distance is the largest |y - y'| over states and classes, divided by the target output of the right class. Where
+thresholds are learned, x > 0 decides which of them move, so a single rounding can separate two networks for good, even
+two in float64: of two that started 1e-6 apart, by reward and with the normalised step, outputs differed by 0.16 after
+three million episodes and costs by 0.2%; between float32 and float64 it was 0.19 and 0.2%. So `step` must agree, and,
+loosely, the costs. Recursive least squares is itself in float64, and is compared with the normal equations of all
+episodes so far.
 """
 
 import json
@@ -108,9 +108,9 @@ def follow(net, rule, V, labels, actions, filled):
 
 
 class Oracle:
-    """A learner in float64, from the state of another one on, whose choices it follows.
+    """A learner in float64 that starts from the state of another and follows its choices.
 
-    By reward it knows two classes; with a search, it is told of whole periods between decisions.
+    By reward it has two classes; with a search, it takes whole periods between decisions.
     """
 
     def __init__(self, learner, state):
@@ -135,7 +135,7 @@ class Oracle:
         return standardise(V.astype(np.float64), self.state.shift, self.state.scale)
 
     def take(self, V, labels, info):
-        """Learn from what the learner learned from; `info` says what it chose."""
+        """Learn from the same episodes; `info` says what the learner chose."""
         stride = self.learner.batch * self.learner.period if self.learner.search else len(V)
         V = self.seen(V)
         for number, first in enumerate(range(0, len(V), stride)):
@@ -176,7 +176,7 @@ class Oracle:
 
 
 class NormalEquations:
-    """What recursive least squares stands for, solved anew from the sums over all episodes."""
+    """The solution that recursive least squares keeps up to date, from the sums over all episodes."""
 
     otherwise = choices = 0
     cost = np.nan
@@ -197,7 +197,7 @@ class NormalEquations:
 
 
 class Found(NamedTuple):
-    """What a checkpoint shows; see the module."""
+    """Figures at a checkpoint; see the module."""
 
     step: float
     apart: float
@@ -206,7 +206,7 @@ class Found(NamedTuple):
 
 
 class Beside:
-    """A learner with an oracle beside it, to be trained as a learner."""
+    """A learner together with its oracle, to be trained as a learner."""
 
     def __init__(self, learner, probe, every):
         self.learner, self.probe, self.every = learner, probe, every
@@ -231,7 +231,7 @@ class Beside:
         return new, info
 
     def readout(self, state):
-        """Return the learner's."""
+        """Return the learner's readout."""
         return self.learner.readout(state)
 
     def _step(self, state, new, V, labels, info):
@@ -245,7 +245,7 @@ class Beside:
 
 
 class Watch:
-    """Trained as a learner, learns nothing, and notes the memory that the process takes."""
+    """Poses as a learner, learns nothing, and records the memory of the process."""
 
     def __init__(self, n_episodes, console):
         self.n_episodes, self.console = n_episodes, console
@@ -253,7 +253,7 @@ class Watch:
         self.began = time.perf_counter()
 
     def begin(self, V, n_classes, source):
-        """Return the number of episodes seen, and weights of nothing."""
+        """Return the number of episodes seen, and weights of 0."""
         return 0, np.zeros((n_classes, V.shape[1]), np.float32)
 
     def update(self, state, V, labels):
@@ -268,12 +268,12 @@ class Watch:
         return (seen, W), Info(nothing, nothing, [])
 
     def readout(self, state):
-        """Return a readout that says nothing."""
+        """Return a readout with all weights 0."""
         return kn.Readout(state[1], np.zeros(state[1].shape[1], np.float32))
 
 
 class Figures(NamedTuple):
-    """What a run came to, or may come to: `step` by the medians of both halves, all others by their largest."""
+    """Figures of a run, or their bounds: `step` by the medians of both halves, all others by their maximum."""
 
     step: float
     growth: float  # of `step`, from the first half of the run to the second
@@ -283,13 +283,13 @@ class Figures(NamedTuple):
 
     @classmethod
     def of(cls, found: list[Found]) -> "Figures":
-        """Sum up what the checkpoints of a learner showed."""
+        """Summarise the checkpoints of a learner."""
         early, late = (float(np.median(half[:, 0])) for half in np.array_split(np.array(found), 2))
         largest = np.abs(found).max(axis=0).tolist()
         return cls(max(early, late), late / max(early, 1e-9), *largest[1:])
 
     def beyond(self, bounds: "Figures") -> list[str]:
-        """Return the names of figures that are not within their bounds; a bound of NaN is none."""
+        """Return the names of figures outside their bounds; NaN means no bound."""
         pairs = zip(self._fields, self, bounds, strict=True)
         return [name for name, value, bound in pairs if not (np.isnan(bound) or value <= bound)]
 
@@ -320,11 +320,11 @@ def soak(learners, n_episodes, threads, console):
     with threadpool_limits(1, "blas"):
         kn.train({**pairs, "watch": watch}, reservoir, task, n_episodes, seed=3, threads=threads)
     growth = float(watch.peaks[WARM_UP:].max() - watch.peaks[:WARM_UP].max())
-    return growth, {name: Figures.of(one.found) for name, one in pairs.items()}
+    return growth, {name: Figures.of(pair.found) for name, pair in pairs.items()}
 
 
 def show(found, console):
-    """Print figures beside their bounds."""
+    """Print figures next to their bounds."""
     table = Table("learner", *(f"{name} (bound)" for name in Figures._fields))
     for name, (_, bounds) in {**LEARNERS, **SLOW}.items():
         table.add_row(name, *(f"{a:.1e} ({b:.0e})" for a, b in zip(found[name], bounds, strict=True)))
@@ -336,7 +336,7 @@ def main(
     threads: Annotated[int, typer.Option(help="Threads to train in.")] = 2,
     out: Annotated[Path | None, typer.Option("--json", help="A file for the figures.")] = None,
 ) -> None:
-    """Run all learners for long beside their oracles; exit with 1 if memory grows or numbers drift."""
+    """Run all learners and their oracles for long; exit with 1 if memory grows or numbers drift."""
     console, began = Console(width=140), time.perf_counter()
     growth, found = soak(LEARNERS, episodes, threads, console)
     slow_growth, slow = soak(SLOW, episodes // 10, threads, console)
@@ -344,7 +344,7 @@ def main(
     show(found, console)
     console.print(f"the process grew by {growth:.1f} MB (bound {MEMORY:g})")
     if out:
-        learners = {name: {k: v for k, v in one._asdict().items() if v == v} for name, one in found.items()}
+        learners = {name: {k: v for k, v in figures._asdict().items() if v == v} for name, figures in found.items()}
         seconds = round(time.perf_counter() - began)
         out.write_text(
             json.dumps({"episodes": episodes, "seconds": seconds, "growth_mb": growth, "learners": learners}, indent=1)

@@ -12,7 +12,7 @@
 | order of trials, a stop in between, a trial's threads, a cluster of threads | here, by the digests in each file |
 | threads of an estimator; its cache of states | `estimators/test_fitting` |
 | saved and loaded; another process | here for learning gone on with; `test_saving` |
-| versions of Numba, NumPy and BLAS on one kind of processor | here, by the table of digests |
+| versions of Numba, NumPy, SciPy and BLAS on one kind of processor | here, by the table of digests |
 """
 
 import json
@@ -53,7 +53,7 @@ def gather(task, n, seed=3, **options):
 
 
 def assert_same_bytes(a, b):
-    assert [one.tobytes() for one in a] == [one.tobytes() for one in b]
+    assert [array.tobytes() for array in a] == [array.tobytes() for array in b]
 
 
 # --- simulation
@@ -75,7 +75,7 @@ def test_threads_and_batch_sizes(streamed, threads, batch_size):
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 63, 64, 65, 511, 513])
 def test_numbers_of_episodes_that_fill_lanes_or_do_not(streamed, n):
     task, expected = streamed
-    assert_same_bytes(gather(task, n), [one[:n] for one in expected])
+    assert_same_bytes(gather(task, n), [array[:n] for array in expected])
 
 
 @pytest.mark.parametrize("first", [1, 15, 31, 32, 33])
@@ -130,9 +130,9 @@ def test_threads_of_prelearning():
 def test_saved_in_the_midst_of_learning_and_gone_on_with(kind, tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 12, 2)), np.arange(90) % 2
-    told = {"classes": [0, 1]} if kind is kn.ReservoirClassifier else {}
-    model = kind("normalised", n_neurons=40, random_state=0).partial_fit(X[:30], y[:30], **told)
-    whole = kind("normalised", n_neurons=40, random_state=0).partial_fit(X[:30], y[:30], **told)
+    classes = {"classes": [0, 1]} if kind is kn.ReservoirClassifier else {}
+    model = kind("normalised", n_neurons=40, random_state=0).partial_fit(X[:30], y[:30], **classes)
+    whole = kind("normalised", n_neurons=40, random_state=0).partial_fit(X[:30], y[:30], **classes)
     for part in (slice(30, 60), slice(60, 90)):
         model.save(tmp_path / "model")
         model = kn.load(tmp_path / "model").partial_fit(X[part], y[part])
@@ -221,16 +221,25 @@ def test_numbers_are_those_of_the_table():
 
 @pytest.mark.parametrize("processor", digests.LESSER)
 def test_numbers_on_a_lesser_processor_are_those_of_the_table(processor):
-    """Where Numba is told that there is less: other registers, and other roundings without fused operations."""
+    """Numba is told to compile for less: other registers, and other roundings without fused operations."""
     if not digests.processor().startswith("x86_64") or digests.processor() == processor:
-        pytest.skip("only a greater processor of the same kind can play a lesser one")
+        pytest.skip("only a better processor of the same kind can stand in for a lesser one")
     script = "import json; from tests.reliability import digests as d; print(json.dumps([d.processor(), d.results()]))"
-    told = {**os.environ, **digests.LESSER[processor]}
-    run = subprocess.run([sys.executable, "-c", script], env=told, capture_output=True, text=True, check=True)
+    environment = {**os.environ, **digests.LESSER[processor]}
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     found, now = json.loads(run.stdout)
     assert found == processor
     names = changed(digests.load()[processor], now)
     assert not names, f"on {processor}, numbers changed: {', '.join(names)}; {RENEW}"
+
+
+def test_a_processor_with_avx512_has_the_row_of_one_without(monkeypatch):
+    names = []
+    for features in ("+fma,+avx2", "+fma,+avx2,+avx512f,+avx512vl"):
+        monkeypatch.setattr(digests.numba.config, "CPU_FEATURES", features)
+        names.append(digests.processor())
+    assert names[0] == names[1]
+    assert names[0].endswith("fma avx2")
 
 
 def test_rows_of_the_table_differ_only_by_what_rounds():

@@ -17,12 +17,12 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 
 def declared(requirements):
     """Yield requirements, those of our own extras in their place."""
-    for one in map(Requirement, requirements):
-        if one.name == "kenyon":
-            for extra in one.extras:
+    for requirement in map(Requirement, requirements):
+        if requirement.name == "kenyon":
+            for extra in requirement.extras:
                 yield from declared(EXTRAS[extra])
         else:
-            yield one
+            yield requirement
 
 
 DECLARED = list(
@@ -35,9 +35,9 @@ def locked(name):
     versions = {}
     for line in (ROOT / "requirements" / name).read_text(encoding="utf-8").splitlines():
         if "==" in line and not line.startswith((" ", "#")):
-            one = Requirement(line.removesuffix("\\"))
-            (pin,) = one.specifier
-            versions.setdefault(canonicalize_name(one.name), []).append(Version(pin.version))
+            requirement = Requirement(line.removesuffix("\\"))
+            (pin,) = requirement.specifier
+            versions.setdefault(canonicalize_name(requirement.name), []).append(Version(pin.version))
     return versions
 
 
@@ -50,12 +50,14 @@ def test_files_hold_versions_and_hashes_and_name_no_index(path):
 
 def test_the_tested_versions_are_allowed():
     versions = locked("test.txt")
-    for one in DECLARED:
-        assert all(one.specifier.contains(version) for version in versions[canonicalize_name(one.name)]), one
+    for requirement in DECLARED:
+        assert all(
+            requirement.specifier.contains(version) for version in versions[canonicalize_name(requirement.name)]
+        ), requirement
 
 
 def test_the_lowest_tested_versions_are_the_bounds():
     versions = locked("lowest.txt")
-    for one in DECLARED:
-        bounds = [Version(each.version) for each in one.specifier if each.operator in (">=", "==")]
-        assert bounds == versions[canonicalize_name(one.name)], one
+    for requirement in DECLARED:
+        bounds = [Version(bound.version) for bound in requirement.specifier if bound.operator in (">=", "==")]
+        assert bounds == versions[canonicalize_name(requirement.name)], requirement

@@ -1,4 +1,4 @@
-"""The long run in short, and its oracle against the slow one."""
+"""A short form of the long run, and its oracle compared with the slow one."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_memory_stays_flat(short):
 @pytest.mark.parametrize("name", [*soak.LEARNERS, *soak.SLOW])
 def test_single_precision_stays_with_double(short, name):
     _, bounds = {**soak.LEARNERS, **soak.SLOW}[name]
-    # so short a run is all learning: weights that grow take their roundings with them
+    # in so short a run weights still grow, and rounding errors with them
     assert not short[1][name].beyond(bounds._replace(growth=np.nan))
 
 
