@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kenyon.experiment.sweep import load_experiment
     from kenyon.experiment.trial import run_trial
     from kenyon.learning.controls import RecursiveLeastSquares, Ridge
-    from kenyon.learning.in_turn import train_in_turn
     from kenyon.learning.learners import (
         Composed,
         GradientThresholds,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from kenyon.learning.prelearning import Prelearned, prelearn
     from kenyon.learning.protocol import Diverged, Source
     from kenyon.learning.rules import QLearning, Regression, Schedule, Supervised
-    from kenyon.learning.training import train
+    from kenyon.learning.training import train, train_in_turn
     from kenyon.metrics import episodes_to_reach, specificity
     from kenyon.readout import Readout
     from kenyon.saving import load
@@ -69,11 +68,10 @@ _LATER = {
         "Normalised",
         "Percentile",
     ),
-    "kenyon.learning.in_turn": ("train_in_turn",),
     "kenyon.learning.prelearning": ("Prelearned", "prelearn"),
     "kenyon.learning.protocol": ("Diverged", "Source"),
     "kenyon.learning.rules": ("QLearning", "Regression", "Schedule", "Supervised"),
-    "kenyon.learning.training": ("train",),
+    "kenyon.learning.training": ("train", "train_in_turn"),
     "kenyon.metrics": ("episodes_to_reach", "specificity"),
     "kenyon.readout": ("Readout",),
     "kenyon.saving": ("load",),

@@ -1,4 +1,5 @@
 import json
+import weakref
 
 import numpy as np
 import pytest
@@ -240,6 +241,51 @@ def test_tasks_in_turn_are_learned_and_tested_after_each():
     assert accuracy.sel(stage=1, group=1) > 0.9
     again = kn.train_in_turn(learners, reservoir, tasks, 2000, n_test=400, threads=2)
     assert result.identical(again)
+
+
+class Counting(kn.Reservoir):
+    """A reservoir that knows how many of its batches are still held by someone."""
+
+    live, most = 0, 0
+
+    def _release(self):
+        self.live -= 1
+
+    def stream(self, *args, **options):
+        for batch in super().stream(*args, **options):
+            states = batch.states.copy()
+            self.live += 1
+            self.most = max(self.most, self.live)
+            weakref.finalize(states, self._release)
+            yield batch._replace(states=states)
+            del states
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_memory_does_not_grow_with_the_number_of_episodes(in_turn):
+    task, most = kn.StaticTask(ODOURS, 4, steps=2), []
+    for n_episodes in (6000, 15_000):
+        reservoir = Counting(20, seed=1)
+        train, shown = (kn.train_in_turn, [task, task]) if in_turn else (kn.train, task)
+        train({"n": kn.Normalised()}, reservoir, shown, n_episodes, n_test=10)
+        most.append(reservoir.most)
+    assert most[0] == most[1] <= 5  # three for calibration, one being learned from, one being made
+
+
+def test_a_result_in_turn_carries_what_a_result_of_training_carries():
+    tasks = kn.StaticTask(ODOURS, 4, seed=1, steps=5).split(2)
+    learners = {"wild": kn.GradientWeights(batch=1, eta_w=1e3), "metropolis": kn.Metropolis()}
+    result = kn.train_in_turn(learners, RESERVOIR, tasks, 200, n_test=20, seed=5, diverged="record")
+    attrs = {name: json.loads(text) for name, text in result.attrs.items()}
+    assert list(attrs) == ["config", "prelearning", "provenance", "diverged"]
+    assert list(attrs["diverged"]) == ["wild"]
+    assert "use eta_w below" in attrs["diverged"]["wild"]
+    assert result.diverged_at.sel(learner="wild") >= 0
+    assert attrs["prelearning"]["metropolis"]["n_episodes"] == 10_000
+    assert [task["kind"] for task in attrs["config"]["tasks"]] == ["Task", "Task"]
+    assert attrs["config"]["learners"]["metropolis"]["kind"] == "Metropolis"
+    assert [attrs["config"][name] for name in ("n_episodes", "n_test", "seed")] == [200, 20, 5]
+    assert attrs["provenance"]["kenyon"] == kn.__version__
 
 
 def test_one_task_in_turn_learns_what_it_learns_alone():

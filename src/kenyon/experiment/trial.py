@@ -16,9 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from kenyon import _checks, _seeding
 from kenyon.experiment.config import FORMAT, TrialConfig
-from kenyon.learning.in_turn import train_in_turn
 from kenyon.learning.learners import HALVINGS, GradientWeights
-from kenyon.learning.training import train
+from kenyon.learning.training import train, train_in_turn
 from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task

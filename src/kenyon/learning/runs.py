@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,6 @@ from kenyon.learning.rules import Regression
 from kenyon.readout import Readout
 from kenyon.reservoir import Batch
 
-EPISODES_PER_CHUNK = 1000  # episodes between two looks at the learners
 SCALARS = ("accuracy", "expected_accuracy", "argmax_accuracy", "coding_level", "norm2", "theta_mean", "theta_sd")
 PER_NEURON = ("theta", "activity", "specificity", "specificity_summed")
 OF_THE_START = (*SCALARS[3:], *PER_NEURON)
@@ -139,32 +135,3 @@ def check_learners(learners: Any) -> Mapping[str, LearnerProtocol]:
                 f"learners[{name!r}] must be told classes, by Supervised() or QLearning(), not Regression()"
             )
     return learners
-
-
-def take(stream: Iterator[Batch], n: int) -> list[Batch]:
-    """Take batches until they hold at least `n` episodes."""
-    taken: list[Batch] = []
-    while n > 0:
-        taken.append(next(stream))
-        n -= len(taken[-1].items)
-    return taken
-
-
-def for_all(pool: ThreadPoolExecutor, job: Any, runs: Sequence[Any]) -> None:
-    """Do a job for every run; the first error comes out."""
-    for result in [pool.submit(job, run) for run in runs]:
-        result.result()
-
-
-@contextmanager
-def show_progress(n_episodes: int, wanted: bool | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar for `n_episodes`, by default on a terminal; yields what to call with the number of episodes done."""
-    if not (sys.stderr.isatty() if wanted is None else _checks.flag("progress", wanted)):
-        yield lambda n: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as bar:
-        job = bar.add_task("training", total=n_episodes)
-        yield lambda n: bar.advance(job, n)
