@@ -237,7 +237,7 @@ class _Episodes:
             self.first += self.n
         seed = self.seed or 0
         self.draw, self.over = self.task.draw(self.n, seed, first=self.first), False
-        self.inputs = self.task._inputs(self.draw)
+        self.inputs = self.task.show(self.draw)
 
 
 def _features(

@@ -34,8 +34,7 @@ class Readout(NamedTuple):
         """Return y, shape (n, n_classes)."""
         W, *_, bias = self._parts()
         with np.errstate(over="ignore", invalid="ignore"):
-            y = np.asarray(self.features(V) @ W.T)
-            y = y if bias is None else (y + bias).astype(y.dtype)
+            y = weighted_sums(self.features(V), W, bias)
         if not np.isfinite(y).all():
             raise ValueError("y is not finite: states, W, theta, shift, scale or bias are too large, or not finite")
         return y
@@ -69,6 +68,14 @@ def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDAr
 def _as(kind: type[Any], array: NDArray[Any]) -> NDArray[Any]:
     with np.errstate(over="ignore"):
         return _checks.as_kernel_array(array, kind)
+
+
+def weighted_sums(
+    x: NDArray[np.float32], W: NDArray[np.float32], bias: NDArray[np.float64] | None
+) -> NDArray[np.float32]:
+    """Return y = W x + bias for every row of x."""
+    y = np.asarray(x @ W.T)
+    return y if bias is None else (y + bias).astype(y.dtype)
 
 
 def standardise(

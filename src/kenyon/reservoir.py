@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from kenyon.kernels.one_episode import simulate_one, sorted_network
 from kenyon.tasks import Task
 
 STATES_PER_CHUNK = 2**19  # states a thread makes at a time: 512 episodes of 1000 neurons
+EPISODES_PER_CHUNK = 1000  # episodes that learners take at a time
 FEW_EPISODES = 2  # episodes that are quicker one by one than in lanes
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -42,6 +43,19 @@ class Batch(NamedTuple):
         first, size = _checks.integer("first", first, 0), _checks.integer("size", size, 0)
         chosen = slice(first, first + size)
         return Batch(self.states[chosen], self.labels[chosen], self.items[chosen])
+
+
+class ReservoirProtocol(Protocol):
+    """What `train` needs of a reservoir: any object with this method will do."""
+
+    def stream(
+        self, task: Task, n_episodes: int, seed: int = 0, *, batch_size: int = 256, threads: int = 1
+    ) -> Iterator[Batch]:
+        """Yield `n_episodes` episodes of a task in order, in batches of up to `batch_size`.
+
+        Episodes, and so `task.draw(n_episodes, seed)`, should depend on the seed alone: neither on the batch size nor
+        on the number of threads. `task.show(draw)` is what the input channels receive in drawn episodes.
+        """
 
 
 class Reservoir:
@@ -109,10 +123,10 @@ class Reservoir:
             self.input_connections,
             _seeding.generator(seed, "network", "input"),
         )
-        self._join()
+        self.rebuild()
 
-    def _join(self) -> None:
-        """Lay [rho W | W_in] out for the kernels, which check nothing."""
+    def rebuild(self) -> None:
+        """Lay out [rho W | W_in] for the kernels, which check nothing; needed after W or W_in was replaced."""
         for name, weights, width in (("W", self.W, self.n_neurons), ("W_in", self.W_in, self.n_inputs)):
             if weights.shape != (self.n_neurons, width):
                 raise ValueError(f"{name} must have shape {(self.n_neurons, width)}, not {weights.shape}")
@@ -205,7 +219,7 @@ class Reservoir:
         def job(piece: tuple[int, Batch, slice]) -> Batch | None:
             first, whole, part = piece
             draw = task.draw(part.stop - part.start, seed, first=first + part.start)
-            self._simulate(task._episodes(draw), whole.states[part, None])
+            self._simulate(task.episodes(draw), whole.states[part, None])
             whole.labels[part], whole.items[part] = draw.labels, draw.items
             return whole if part.stop == len(whole.items) else None
 
@@ -267,6 +281,27 @@ class Reservoir:
             raise ValueError(f"{name} must be {self.n_inputs} channels wide (n_inputs), not {width}")
         if n_steps == 0:
             raise ValueError(f"{name} must have at least one step, not none")
+
+
+def stream_chunks(
+    reservoir: ReservoirProtocol, task: Task, n_episodes: int, seed: int, threads: int
+) -> Iterator[Batch]:
+    """Stream episodes from any reservoir as learners take them, refusing one that yields too many or too few."""
+    n = 0
+    for batch in reservoir.stream(task, n_episodes, seed, batch_size=EPISODES_PER_CHUNK, threads=threads):
+        n += len(batch.items)
+        if n > n_episodes:
+            break
+        yield batch
+    if n != n_episodes:
+        raise ValueError(f"reservoir.stream must yield {n_episodes} episodes, as it was asked to, not {n}")
+
+
+def check_reservoir(reservoir: Any) -> ReservoirProtocol:
+    """Return `reservoir` if it can stream."""
+    if isinstance(reservoir, type) or not callable(getattr(reservoir, "stream", None)):
+        raise ValueError(f"reservoir must be a Reservoir, or have a method stream, not {_checks.short_repr(reservoir)}")
+    return reservoir  # type: ignore[no-any-return]
 
 
 def _rows(n_episodes: int) -> type[Rows]:

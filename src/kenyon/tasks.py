@@ -108,19 +108,23 @@ class Task:
 
         `reservoir.run` of these gives the very states that `reservoir.stream` gives for the same seed.
         """
-        return self._inputs(self.draw(n_episodes, seed, first=first))
+        return self.show(self.draw(n_episodes, seed, first=first))
 
-    def _inputs(self, draw: Draw) -> NDArray[np.float32]:
-        """Return what the input channels receive in drawn episodes."""
+    def show(self, draw: Draw) -> NDArray[np.float32]:
+        """Return what the input channels receive in drawn episodes, shape (n_episodes, n_steps, n_channels)."""
+        episodes = self.episodes(draw)
         n_channels = len(self.odours.channels)
-        out = np.empty((len(draw.items), self.n_steps, n_channels), np.float32)
-        trace(self._episodes(draw), work_space(Rows32, 0, n_channels), out)
+        out = np.empty((len(episodes.shown), self.n_steps, n_channels), np.float32)
+        trace(episodes, work_space(Rows32, 0, n_channels), out)
         return out
 
-    def _episodes(self, draw: Draw) -> Episodes:
-        """Return the kernel's view of drawn episodes."""
-        shown = self.items[draw.items]
-        return Episodes(self.odours.scaled, shown, self.steps, np.float32(self.noise), draw.keys)
+    def episodes(self, draw: Draw) -> Episodes:
+        """Return drawn episodes as the kernels take them."""
+        items = _positions("draw.items", _checks.instance("draw", draw, Draw).items, 1, len(self))
+        keys = _checks.whole_numbers("draw.keys", draw.keys, "two words per episode", 2, 2**32).astype(np.uint32)
+        if keys.shape != (len(items), 2):
+            raise ValueError(f"draw.keys must have shape ({len(items)}, 2), not {keys.shape}")
+        return Episodes(self.odours.scaled, self.items[items], self.steps, np.float32(self.noise), keys)
 
 
 class StaticTask(Task):

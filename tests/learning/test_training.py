@@ -6,7 +6,6 @@ import pytest
 
 import kenyon as kn
 from kenyon import _seeding
-from kenyon.learning.protocol import Info
 
 ODOURS = kn.load_odours()
 TASK = kn.StaticTask(ODOURS, 20, seed=1, steps=20)
@@ -149,26 +148,6 @@ def test_controls_stand_beside_the_learners():
     assert float(result.argmax_accuracy.sel(learner="rls")) > 0.95
     assert result.accuracy.notnull().all()
     assert result.training_accuracy.sel(learner="ridge").isnull().all()
-
-
-class Guess:
-    """The least that `train` asks of a learner."""
-
-    def begin(self, V, n_classes, source):
-        return np.zeros((n_classes, V.shape[1]), np.float32)
-
-    def update(self, state, V, labels):
-        nothing = np.full(len(V), np.nan, np.float32)
-        return state, Info(nothing, nothing, [])
-
-    def readout(self, state):
-        return kn.Readout(state, np.zeros(state.shape[1], np.float32))
-
-
-def test_a_learner_of_one_s_own_can_be_trained():
-    result = kn.train({"guess": Guess()}, RESERVOIR, TASK, 100, n_test=500)
-    assert float(result.expected_accuracy[0]) == pytest.approx(0.5)
-    assert json.loads(result.attrs["config"])["learners"]["guess"] == {"kind": "Guess"}
 
 
 def test_training_is_silent_off_a_terminal_and_shows_progress_on_request(capsys):

@@ -166,7 +166,7 @@ def _examples(reservoir: Reservoir, task: Task, n: int, seed: int) -> dict[str, 
     _, first = np.unique(draw.items, return_index=True)
     chosen = np.sort(first)[:n]
     draw = type(draw)(draw.items[chosen], draw.labels[chosen], draw.keys[chosen])
-    inputs = task._inputs(draw)
+    inputs = task.show(draw)
     trace = np.asarray(reservoir.run(inputs[:1], trajectory=True))[0]
     return {
         "example_state": (("example", "neuron"), reservoir.run(inputs)),

@@ -187,7 +187,7 @@ class Learner:
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
             told = V[first:last], labels[first:last], wanted, uniforms[first:last], temperatures[first:last]
-            learn(self._step(state), state.nets, *told, state.episode % self.batch, out, first)
+            learn(self.kernel_step(state), state.nets, *told, state.episode % self.batch, out, first)
             state = state._replace(episode=state.episode + last - first)
             self._check(state, V, out.part(first, last))
             if self.search and state.episode % stride == 0:
@@ -199,7 +199,8 @@ class Learner:
         return state, Info(out.cost[0], correct, proposals)
 
     def slowed(self, factor: float) -> Self:
-        """Return this learner with all of its step sizes multiplied by `factor`."""
+        """Return this learner with all of its step sizes multiplied by `factor`, from 0 to 1."""
+        factor = _checks.real("factor", factor, 0.0, 1.0, open_low=True)
         rates = {name: getattr(self, name) * factor for name in ("eta_w", "eta_theta", "mu")}
         return replace(self, **rates)
 
@@ -233,9 +234,11 @@ class Learner:
         wanted[:, : state.n_outputs] = _checks.targets(labels, n, state.n_outputs)
         return np.arange(n), wanted
 
-    def _step(self, state: State) -> Step:
+    def kernel_step(self, state: State) -> Step:
+        """Return the switches and sizes of this learner's steps as the kernel takes them."""
+        kappa = self._own(state).kappa
         normalised = self.step == "normalised"
-        rate_w, rate_theta = (self.mu, state.kappa) if normalised else (self.eta_w, self.eta_theta)
+        rate_w, rate_theta = (self.mu, kappa) if normalised else (self.eta_w, self.eta_theta)
         return Step(
             bool(self.thresholds),
             bool(self.local),

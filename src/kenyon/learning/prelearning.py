@@ -20,7 +20,7 @@ from kenyon.learning import metropolis
 from kenyon.learning.learners import NOTHING, Learner
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
-from kenyon.reservoir import Batch, Reservoir
+from kenyon.reservoir import Batch, ReservoirProtocol, check_reservoir, stream_chunks
 from kenyon.tasks import Task
 
 STARTS = 10
@@ -38,7 +38,7 @@ class Prelearned(NamedTuple):
 
 
 def prelearn(
-    learner: Learner, reservoir: Reservoir, task: Task, *, seed: int = 0, steps: int = STEPS, threads: int = 1
+    learner: Learner, reservoir: ReservoirProtocol, task: Task, *, seed: int = 0, steps: int = STEPS, threads: int = 1
 ) -> Prelearned:
     """Find a start for the global threshold of `learner`, on episodes of its own.
 
@@ -58,7 +58,8 @@ def prelearn(
     """
     if isinstance(_checks.instance("learner", learner, Learner).rule, Regression):
         raise ValueError("learner must be told classes to prelearn, not Regression()")
-    _checks.instance("reservoir", reservoir, Reservoir)
+    check_reservoir(reservoir)
+    _checks.instance("task", task, Task)
     found = prelearn_all({"prelearn": learner}, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
     if isinstance(found, Diverged):
         raise found
@@ -67,7 +68,7 @@ def prelearn(
 
 def prelearn_all(
     learners: Mapping[str, Learner],
-    reservoir: Reservoir,
+    reservoir: ReservoirProtocol,
     task: Task,
     *,
     seed: int,
@@ -83,11 +84,11 @@ def prelearn_all(
         if not learner.thresholds:
             raise ValueError(f"learner {name} has no thresholds, and so nothing to prelearn")
         steps = _checks.integer("steps", steps, learner.period)
+    if not learners:
+        return {}
     n_episodes = episodes_needed(learners, steps)
     walks: dict[str, _Walks] = {}
-    for batch in reservoir.stream(
-        task, n_episodes, _seeding.derive(seed, "prelearning"), batch_size=1000, threads=threads
-    ):
+    for batch in stream_chunks(reservoir, task, n_episodes, _seeding.derive(seed, "prelearning"), threads):
         for name, learner in learners.items():
             if name not in walks:
                 walks[name] = _Walks(
@@ -133,7 +134,7 @@ class _Walks:
             last = min(n, first + stride - self.episode % stride)
             told = batch.states[first:last], batch.labels[first:last], NOTHING, *self._choices(last - first)
             room, n_in_batch = episode_log(len(self.nets.W), last - first), self.episode % self.learner.batch
-            learn(self.learner._step(self.state), self.nets, *told, n_in_batch, room, 0)
+            learn(self.learner.kernel_step(self.state), self.nets, *told, n_in_batch, room, 0)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()

@@ -15,24 +15,23 @@ from numpy.typing import NDArray
 from kenyon import _checks, _seeding
 from kenyon.learning.learners import CALIBRATION_EPISODES
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
-from kenyon.learning.protocol import LearnerProtocol, Source
-from kenyon.learning.runs import OF_THE_START, PER_NEURON, SCALARS, Run, Test, check_learners
+from kenyon.learning.protocol import LearnerProtocol, Source, check_learners
+from kenyon.learning.runs import OF_THE_START, PER_NEURON, SCALARS, Run, Test
 from kenyon.progress import show_progress
 from kenyon.provenance import environment
 from kenyon.readout import Readout
-from kenyon.reservoir import Batch, Reservoir
+from kenyon.reservoir import Batch, ReservoirProtocol, check_reservoir, stream_chunks
 from kenyon.tasks import Task
 
 if TYPE_CHECKING:
     import xarray as xr
 
-EPISODES_PER_CHUNK = 1000  # episodes that learners take at a time
 Tested = TypeVar("Tested")
 
 
 def train(
     learners: Mapping[str, LearnerProtocol],
-    reservoir: Reservoir,
+    reservoir: ReservoirProtocol,
     task: Task,
     n_episodes: int = 60_000,
     *,
@@ -48,9 +47,10 @@ def train(
     Parameters
     ----------
     learners
-        Learners by name. A learner's numbers depend on its name and the seed, not on the others.
+        Learners by name: those of this package, or any `LearnerProtocol`. A learner's numbers depend on its name and
+        the seed, not on the others.
     reservoir, task
-        What they learn.
+        What they learn: a `Reservoir`, or any `ReservoirProtocol`, and a `Task`.
     n_episodes
         Episodes to learn from.
     seed
@@ -99,7 +99,7 @@ def train(
 
 def train_in_turn(
     learners: Mapping[str, LearnerProtocol],
-    reservoir: Reservoir,
+    reservoir: ReservoirProtocol,
     tasks: Sequence[Task],
     n_episodes: int = 6000,
     *,
@@ -152,7 +152,7 @@ class _Plan(NamedTuple):
     """Checked arguments of `train` and `train_in_turn`."""
 
     learners: Mapping[str, LearnerProtocol]
-    reservoir: Reservoir
+    reservoir: ReservoirProtocol
     tasks: Sequence[Task]
     n_episodes: int  # of each task
     seed: int
@@ -162,12 +162,12 @@ class _Plan(NamedTuple):
     diverged: str
 
     def stream(self, task: Task, n_episodes: int, seed: int) -> Iterator[Batch]:
-        return self.reservoir.stream(task, n_episodes, seed, batch_size=EPISODES_PER_CHUNK, threads=self.threads)
+        return stream_chunks(self.reservoir, task, n_episodes, seed, self.threads)
 
 
 def _plan(
     learners: Mapping[str, LearnerProtocol],
-    reservoir: Reservoir,
+    reservoir: ReservoirProtocol,
     tasks: Sequence[Task],
     n_episodes: int,
     seed: int,
@@ -180,7 +180,7 @@ def _plan(
     n_bins = min(_checks.integer("n_bins", n_bins, 1), total)
     return _Plan(
         check_learners(learners),
-        _checks.instance("reservoir", reservoir, Reservoir),
+        check_reservoir(reservoir),
         tasks,
         total // len(tasks),
         _checks.seed(seed),
@@ -264,8 +264,8 @@ def _dataset(plan: _Plan, runs: list[Run], variables: dict[str, Any], record: di
     }
     failures = {run.name: str(run.failure) for run in runs if run.failure}
     attributes = {**record, "provenance": environment(), "diverged": failures}
-    coordinates = {"learner": list(plan.learners), "episode": plan.edges[1:]}
-    return xr.Dataset(variables, coordinates, {name: json.dumps(value) for name, value in attributes.items()})
+    texts = {name: json.dumps(value, default=_checks.short_repr) for name, value in attributes.items()}
+    return xr.Dataset(variables, {"learner": list(plan.learners), "episode": plan.edges[1:]}, texts)
 
 
 def _measures(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons: int) -> dict[str, Any]:
@@ -292,7 +292,7 @@ def _config(plan: _Plan, **shown: Any) -> dict[str, Any]:
 
 def _settings(thing: Any) -> dict[str, Any]:
     """Return the kind of a thing and its settings: the fields of a dataclass, or else its plain attributes."""
-    fields = asdict(thing) if is_dataclass(thing) and not isinstance(thing, type) else vars(thing)
+    fields = asdict(thing) if is_dataclass(thing) and not isinstance(thing, type) else getattr(thing, "__dict__", {})
     plain = (int, float, str, dict, type(None))
     return {
         "kind": type(thing).__name__,
