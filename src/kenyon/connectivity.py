@@ -70,11 +70,15 @@ def _rounded(eigenvalues: NDArray[np.complex128]) -> float:
 
 
 def inputs(form: str, n_neurons: int, n_inputs: int, mean_degree: float, rng: np.random.Generator) -> sparse.csr_array:
-    """Return W_in in one of `INPUT_FORMS`, all with about the same drive.
+    """Return W_in in one of `INPUT_FORMS`.
 
-    lognormal: as above. fixed_degree: the same number of inputs for all, weight X_i times the mean weight per input of
-    the lognormal form. uniform: the lognormal form's numbers of inputs, every weight uniform in (0, 2). gaussian: all
-    inputs to all neurons, weights standard normal.
+    lognormal: as above. fixed_degree: the same number of inputs for all neurons, weights X_i c / `mean_degree`, which
+    leaves the mean sum of a neuron's weights as it was. uniform: numbers of inputs as in the lognormal form, each
+    weight uniform in (0, 2). gaussian: all inputs to all neurons, weights standard normal.
+
+    The forms differ in how strongly they drive the network. On the static task with the default reservoir, the mean
+    of |V|^2 over five seeds is 1050 (lognormal), 1430 (fixed_degree), 3180 (uniform) and 1000 (gaussian). `input_gain`
+    of a reservoir changes it.
     """
     _checks.one_of("form", form, INPUT_FORMS)
     n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from kenyon import _checks
-from kenyon.readout import draw_choices, softmax
+from kenyon.readout import draw_choices
 
 LARGEST_FLOAT = sys.float_info.max
 
 
 def accuracies(y: NDArray[np.floating], labels: NDArray[np.intp], uniforms: NDArray[np.float64]) -> tuple[float, ...]:
     """Return the accuracy of choices drawn from softmax(y), their expected accuracy, and that of argmax(y)."""
-    p = softmax(y)
+    p = softmax(np.asarray(y, np.float64), axis=1)
     sampled = draw_choices(p, uniforms) == labels
     expected = p[np.arange(len(labels)), labels]
     return float(sampled.mean()), float(expected.mean()), float((y.argmax(axis=1) == labels).mean())

@@ -87,13 +87,6 @@ def standardise(
     return V if scale is None else V * scale
 
 
-def softmax(y: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the probabilities of the classes, shape (n, n_classes); rows sum to 1 whatever the size of y."""
-    z = np.asarray(y, np.float64)
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return np.asarray(z / z.sum(axis=1, keepdims=True))
-
-
 def draw_choices(probabilities: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return a class for each row, drawn with its probabilities."""
     below = np.cumsum(probabilities[:, :-1], axis=1)
