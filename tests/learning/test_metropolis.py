@@ -5,6 +5,7 @@ import pytest
 
 import kenyon as kn
 from kenyon.learning.metropolis import accept
+from tests import naive
 from tests.learning.test_updates import episodes, network
 
 
@@ -46,6 +47,25 @@ def test_running_costs_are_averages_of_batch_costs_from_the_first_on():
         e = 0.9 * e + 0.1 * cost
     assert info.proposals[0].cost == pytest.approx(e, rel=1e-5)
     assert info.proposals[0].proposed_cost != info.proposals[0].cost
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        kn.Metropolis(start=0.2, batch=2, period=10, eta_w=0.01),
+        kn.Composed(start=0.2, period=15, eta_w=0.01, eta_theta=0.002),
+        kn.Metropolis(start=0.2, search="per_neuron", period=15, eta_w=0.01, sigma=0.2),
+        kn.Composed(start=0.2, rule=kn.QLearning(), period=15, eta_w=0.01, eta_theta=0.002),
+    ],
+)
+def test_every_decision_equals_the_oracle(learner):
+    V, labels = episodes(np.random.default_rng(1), 200, 9, 2)
+    source = kn.Source(0, "t")
+    _, info = learner.update(learner.begin(V, 2, source), V, labels)
+    expected = naive.metropolis(learner, V.astype(np.float64), labels, source, 2)
+    np.testing.assert_allclose(np.array(info.proposals), np.array(expected), rtol=1e-4)
+    assert len(info.proposals) >= 10
+    assert {proposal.accepted for proposal in info.proposals} == {True, False}
 
 
 def run(learner, V, labels, name="t"):
