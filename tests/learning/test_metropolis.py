@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 
 import numpy as np
@@ -123,10 +124,26 @@ def test_divergence_is_named_with_its_cause_and_remedy(learner):
     calm.update(calm.begin(V, 2, kn.Source(0, "t")), V, labels)
 
 
+def test_the_cause_named_is_the_last_episode_before_the_divergence():
+    V, labels = loud()
+    learner = kn.Learner()
+
+    def failure():
+        with pytest.raises(kn.Diverged) as caught:
+            learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+        return caught.value
+
+    first = failure()
+    V[first.episode] *= 0.9
+    assert failure().args == first.args
+    V[first.episode - 1] *= 1.1
+    assert failure().message != first.message
+
+
 def test_thresholds_that_fled_above_all_states_are_named():
     V, labels = loud(1300)
     learner = kn.GradientThresholds()
-    with pytest.raises(kn.Diverged, match="no neuron was active in 1000 episodes on end.*start lower"):
+    with pytest.raises(kn.Diverged, match="no neuron was active for 1000 consecutive episodes.*a lower start"):
         learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
     state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V[:700], labels[:700])  # counts on
     with pytest.raises(kn.Diverged, match="no neuron was active"):
@@ -146,11 +163,20 @@ def test_silence_is_counted_across_calls_and_within_them():
     assert state.silent == 0
 
 
+@pytest.mark.parametrize(("n_silent", "fails"), [(999, False), (1000, True)])
+def test_a_silence_of_1000_episodes_is_too_long(n_silent, fails):
+    V, labels = loud(1100)
+    V[50 : 50 + n_silent] = 0.0
+    learner = kn.Learner(eta_w=1e-5)
+    with pytest.raises(kn.Diverged, match="no neuron was active") if fails else contextlib.nullcontext():
+        learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+
+
 def test_a_search_has_ten_decisions_to_end_a_silence():
     V, labels = episodes(np.random.default_rng(0), 1200, 20, 2)
     learner = kn.Composed(start=50.0, period=100)
     state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V[:999], labels[:999])
-    with pytest.raises(kn.Diverged, match="no neuron was active in 1000 episodes"):
+    with pytest.raises(kn.Diverged, match="no neuron was active for 1000 consecutive episodes"):
         learner.update(state, V[999:], labels[999:])
 
 

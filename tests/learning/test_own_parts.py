@@ -89,14 +89,16 @@ def test_a_learner_sees_every_episode_once_in_order_after_its_calibration():
     np.testing.assert_array_equal(np.concatenate(learner.calls[1:]), V)
 
 
-def test_a_bias_counts_in_the_test():
+@pytest.mark.parametrize(("temperature", "p"), [(1.0, 1.0), (50.0, 1 / (1 + np.exp(-1)))])
+def test_a_bias_and_a_temperature_count_in_the_test(temperature, p):
     class Biased(Perceptron):
         def readout(self, state):
-            return super().readout(state)._replace(W=np.zeros_like(state[0]), bias=np.array([0.0, 50.0]))
+            plain = super().readout(state)
+            return plain._replace(W=np.zeros_like(plain.W), bias=np.array([0.0, 50.0]), temperature=temperature)
 
     result = kn.train({"biased": Biased()}, RESERVOIR, TASK, 100, n_test=500)
     share = next(RESERVOIR.stream(TASK, 500, _seeding.derive(0, "test"), batch_size=500)).labels.mean()
-    assert float(result.accuracy[0]) == pytest.approx(share)
+    assert float(result.expected_accuracy[0]) == pytest.approx(p * share + (1 - p) * (1 - share))
 
 
 def test_a_learner_that_diverges_is_raised_or_recorded():

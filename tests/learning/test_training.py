@@ -129,7 +129,7 @@ def test_a_failure_of_prelearning_is_raised_or_recorded_too():
         kn.train(learners, RESERVOIR, TASK, 500)
     result = kn.train(learners, RESERVOIR, TASK, 500, diverged="record")
     assert result.accuracy.isnull().values.tolist() == [True, False]
-    assert "no start of prelearning is stable" in json.loads(result.attrs["diverged"])["wild"]
+    assert "prelearning is unstable from every start" in json.loads(result.attrs["diverged"])["wild"]
     with pytest.raises(kn.Diverged):
         kn.prelearn(learners["wild"], RESERVOIR, TASK)
 
@@ -265,6 +265,32 @@ def test_a_result_in_turn_carries_what_a_result_of_training_carries():
     assert attrs["config"]["learners"]["metropolis"]["kind"] == "Metropolis"
     assert [attrs["config"][name] for name in ("n_episodes", "n_test", "seed")] == [200, 20, 5]
     assert attrs["provenance"]["kenyon"] == kn.__version__
+
+
+class Recording(kn.Reservoir):
+    """A reservoir that knows what it was asked to stream."""
+
+    def stream(self, task, n_episodes, seed=0, **options):
+        self.asked.append((n_episodes, seed))
+        return super().stream(task, n_episodes, seed, **options)
+
+
+@pytest.mark.parametrize("n_tasks", [0, 1, 3])
+def test_no_episode_is_met_twice_but_in_repeated_tests(n_tasks):
+    reservoir = Recording(20)
+    reservoir.asked = []
+    learners, options = {"m": kn.Metropolis(period=5)}, {"seed": 4, "n_test": 30}
+    if n_tasks:
+        kn.train_in_turn(learners, reservoir, TASK.split(n_tasks), 50, **options)
+    else:
+        kn.train(learners, reservoir, TASK, 50, **options)
+    by_size = {n: [seed for asked, seed in reservoir.asked if asked == n] for n, _ in reservoir.asked}
+    stages = max(n_tasks, 1)
+    assert {n: len(seeds) for n, seeds in by_size.items()} == {10_000: 1, 50: stages, 30 // stages: stages**2}
+    tests = by_size[30 // stages]
+    assert tests == tests[:stages] * stages  # the same after each stage, to compare
+    different = [*by_size[10_000], *by_size[50], *tests[:stages]]
+    assert len(set(different)) == len(different)
 
 
 def test_one_task_in_turn_learns_what_it_learns_alone():

@@ -92,7 +92,7 @@ def test_inputs_too_large_are_an_error_or_give_what_the_oracle_gives(size, seed)
     reservoir = kn.Reservoir(1, 0.5, seed=seed, n_inputs=4, connections=0)
     inputs = np.full((2, 3, 4), size, np.float32)
     expected = naive.run(reservoir.W, reservoir.W_in, 0.5, inputs[0])[-1]
-    states = attempt(lambda: reservoir.run(inputs), ValueError, "grew beyond float32")
+    states = attempt(lambda: reservoir.run(inputs), ValueError, "states exceed float32")
     largest = float(np.finfo(np.float32).max)
     assert (states is None) == (size * float(reservoir.W_in.sum()) > largest)
     if states is not None:
@@ -105,7 +105,7 @@ def test_sums_that_overflow_on_their_way_are_an_error_and_not_nothing(n):
     for seed in range(150):
         reservoir = kn.Reservoir(1, 1.0, seed=seed, connections=0, input_weights="gaussian")
         partial = np.cumsum(reservoir.W_in.data.astype(np.float64)) * 3e38
-        states = attempt(lambda: reservoir.run(inputs), ValueError, "grew beyond float32")  # noqa: B023
+        states = attempt(lambda: reservoir.run(inputs), ValueError, "states exceed float32")  # noqa: B023
         if states is None:
             assert np.abs(partial).max() > 3.3e38
         else:
@@ -117,7 +117,7 @@ def test_sums_that_overflow_on_their_way_are_an_error_and_not_nothing(n):
 def test_a_stream_that_overflows_is_an_error_in_every_thread():
     reservoir = kn.Reservoir(50, 1.0, 1e9, seed=1, input_gain=1e25)
     for threads in (1, 2):
-        with pytest.raises(ValueError, match="grew beyond float32"):
+        with pytest.raises(ValueError, match="states exceed float32"):
             list(reservoir.stream(kn.StaticTask(ODOURS, 10, steps=4), 100, threads=threads))
 
 

@@ -34,13 +34,13 @@ from kenyon.readout import Readout
 
 
 class Source(NamedTuple):
-    """Where a learner's random numbers come from: its own name under the run's seed, so that none disturbs another."""
+    """Random numbers of one learner, from the run's seed and its name: no learner disturbs another."""
 
     seed: int
     name: str
 
     def uniforms(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
-        """Return two uniform numbers in [0, 1) for each of the episodes `first`, `first + 1`, ...; shape (n, 2)."""
+        """Return two uniform numbers in [0, 1) for each of the events `first`, `first + 1`, ...; shape (n, 2)."""
         words = np.empty((_checks.integer("n", n, 0), 2), np.uint32)
         random_words(self._key(purpose), _checks.integer("first", first, 0), words)
         return words.astype(np.float64) * 2.0**-32
@@ -51,7 +51,7 @@ class Source(NamedTuple):
         return np.asarray(np.sqrt(-2.0 * np.log1p(-u[:, 0])) * np.cos(2.0 * np.pi * u[:, 1]))
 
     def generator(self, purpose: str, number: int) -> np.random.Generator:
-        """Return a generator for the `number`-th event of a kind."""
+        """Return a generator for event `number`."""
         low, high = self._key(purpose)
         number = _checks.integer("number", number, 0)
         return np.random.Generator(np.random.Philox(key=[low, high], counter=[0, 0, 0, number]))
@@ -113,7 +113,7 @@ class LearnerProtocol(Protocol):
 
 
 class Diverged(ArithmeticError):
-    """A learner whose cost is no longer finite."""
+    """A learner cannot go on: its cost is no longer finite, say."""
 
     def __init__(self, name: str, episode: int, message: str) -> None:
         super().__init__(f"{name} diverged by episode {episode}: {message}")

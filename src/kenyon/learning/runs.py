@@ -108,7 +108,7 @@ class Test:
         if self.readout is None:
             return dict.fromkeys((*SCALARS, *PER_NEURON), np.nan)
         theta = self.readout.theta.astype(np.float64)
-        # As if classes were equally frequent: otherwise neurons that are always active would seem to prefer one.
+        # As if classes were equally frequent: otherwise neurons that are always active would seem to prefer a class.
         share = self.n / self.n_classes / np.maximum(self.shown, 1.0)
         return {
             **dict(zip(SCALARS, [*(self.sums / self.n), theta.mean(), theta.std()], strict=True)),
