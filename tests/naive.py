@@ -103,3 +103,65 @@ def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0):
         rate_theta = kappa * rate_w
     new_theta = theta + learner.local * rate_theta * dtheta
     return W + rate_w * dW, new_theta, np.array(costs), np.array(actions)
+
+
+def learn(W, theta, V, labels, learner, uniforms):
+    """Batch after batch: new W and theta, and the running average of their costs."""
+    average = None
+    for first in range(0, len(V), learner.batch):
+        part = slice(first, first + learner.batch)
+        if hasattr(learner.rule, "reward"):
+            W, theta, costs, _ = reward_step(W, theta, V[part], labels[part], uniforms[part], learner)
+        else:
+            W, theta, costs = gradient_step(W, theta, V[part], labels[part], learner)
+        average = costs.mean() if average is None else average + (costs.mean() - average) / learner.period
+    return W, theta, average
+
+
+def metropolis(learner, V, labels, source, n_classes):
+    """Every decision of a search from `learner.start`: (theta_g, proposed, cost, proposed cost, accepted)."""
+    W, theta, theta_g, decisions = (
+        np.zeros((n_classes, V.shape[1])),
+        np.full(V.shape[1], learner.start),
+        learner.start,
+        [],
+    )
+    n = learner.batch * learner.period
+    uniforms = source.uniforms("choice", 0, len(V))
+    for number in range(len(V) // n):
+        part = slice(n * number, n * (number + 1))
+        delta = learner.sigma * source.normals("proposal", number, 1)[0]
+        if learner.search == "per_neuron":
+            delta = learner.sigma * source.generator("proposal", number).standard_normal(V.shape[1])
+        current = learn(W, theta, V[part], labels[part], learner, uniforms[part, 0])
+        proposed = learn(W, theta + delta, V[part], labels[part], learner, uniforms[part, 1])
+        u = source.uniforms("acceptance", number + 1, 1)[0, 0]
+        accepted = u < np.exp(-learner.beta * (proposed[2] - current[2]))
+        decisions.append((theta_g, theta_g + np.mean(delta), current[2], proposed[2], accepted))
+        theta_g = decisions[-1][int(accepted)]
+        W, theta = (proposed if accepted else current)[:2]
+    return decisions
+
+
+def prelearn(learner, V, labels, source, n_classes, n_starts=10):
+    """The start that prelearning chooses, where all walks end, and their average costs."""
+    ends, costs = np.quantile(V[:1000], np.linspace(0, 0.95, n_starts)), []
+    n, per_neuron = learner.batch * learner.period, learner.search == "per_neuron"
+    uniforms = source.uniforms("choice", 0, len(V))[:, 0]
+    for number in range(len(V) // n):
+        part, kept = slice(n * number, n * (number + 1)), []
+        shown = V[part], labels[part], learner, uniforms[part]
+        normals, chances = source.generator("proposal", number), source.generator("acceptance", number)
+        for i in range(n_starts):
+            delta = learner.sigma * np.full(V.shape[1], normals.standard_normal())
+            if per_neuron:
+                delta = learner.sigma * normals.standard_normal(V.shape[1])
+            from_nothing = np.zeros((n_classes, V.shape[1]))
+            current = learn(from_nothing, np.full(V.shape[1], ends[i]), *shown)[2]
+            proposed = learn(from_nothing, ends[i] + delta, *shown)[2]
+            accepted = chances.random() < np.exp(-learner.beta * (proposed - current))
+            ends[i] += accepted * delta.mean()
+            kept.append(proposed if accepted else current)
+        costs.append(kept)
+    means = np.mean(costs, axis=0)
+    return ends[np.argmin(means)], ends, means

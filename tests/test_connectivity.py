@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse, stats
 
 import kenyon as kn
+from kenyon import connectivity
 from kenyon.connectivity import spectral_radius
 
 
@@ -67,6 +68,21 @@ def test_other_input_forms_are_what_they_say():
     gaussian = kn.Reservoir(500, input_weights="gaussian").W_in
     assert gaussian.nnz == 500 * 24
     assert stats.kstest(gaussian.data, "norm").pvalue > 1e-4
+
+
+def test_input_forms_drive_the_network_as_strongly_as_their_docstring_says(odours):
+    figures = {"lognormal": 1050, "fixed_degree": 1430, "uniform": 3180, "gaussian": 1000}
+    drives = {form: [] for form in figures}
+    for seed in range(2):
+        for form in figures:
+            reservoir, task = kn.Reservoir(seed=seed, input_weights=form), kn.StaticTask(odours, seed=seed)
+            V = next(reservoir.stream(task, 400, seed, batch_size=400)).states
+            drives[form].append((V.astype(np.float64) ** 2).sum(axis=1).mean())
+        assert drives["lognormal"][-1] < drives["fixed_degree"][-1] < drives["uniform"][-1]
+        assert drives["gaussian"][-1] < drives["fixed_degree"][-1]
+    for form, drive in figures.items():
+        assert np.mean(drives[form]) == pytest.approx(drive, rel=0.15)
+        assert f"{drive} ({form})" in connectivity.inputs.__doc__
 
 
 def test_input_gain_and_few_inputs():

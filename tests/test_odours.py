@@ -75,8 +75,8 @@ def test_own_table_is_read_from_csv(tmp_path):
         ("odour,a\nx,fast\n", "'a' of 'x'.*'fast'"),
         ("odour,a\nx,-1\n", "'a' of 'x'.*'-1'"),
         ("odour,a\nx,nan\n", "'a' of 'x'.*'nan'"),
-        ("odour,a\nx,1\nx,2\n", "'x' comes twice"),
-        ("odour,a,a\nx,1,2\n", "'a' comes twice"),
+        ("odour,a\nx,1\nx,2\n", "'x' occurs twice"),
+        ("odour,a,a\nx,1,2\n", "'a' occurs twice"),
     ],
 )
 def test_bad_csv_is_refused_with_its_name_and_place(tmp_path, text, message):

@@ -224,11 +224,11 @@ def test_bad_stream_arguments_are_refused_at_once():
     ]:
         with pytest.raises(ValueError, match=message):
             reservoir.stream(STATIC, **options)
-    with pytest.raises(ValueError, match="24 channels, but the reservoir n_inputs=3"):
+    with pytest.raises(ValueError, match="24 channels, but reservoir has n_inputs=3"):
         kn.Reservoir(10, n_inputs=3).stream(STATIC, 5)
 
 
 def test_states_that_overflow_are_an_error_not_a_number():
     wild = kn.Reservoir(50, leak_rate=1.0, spectral_radius=1e6)
-    with pytest.raises(ValueError, match="grew beyond float32 with spectral_radius=1e\\+06"):
+    with pytest.raises(ValueError, match="states exceed float32 with spectral_radius=1e\\+06"):
         wild.run(STATIC.inputs(4, seed=0))

@@ -80,9 +80,9 @@ def test_largest_sequence_task_of_few_odours_is_still_distinct():
         (lambda: kn.StaticTask(ODOURS, 10, seed="one"), "seed .*not 'one'"),
         (lambda: kn.StaticTask(ODOURS, 10, seed=True), "seed .*not True"),
         (lambda: kn.SequenceTask(ODOURS, 0), "n_bases .*at least 1, not 0"),
-        (lambda: kn.SequenceTask(ODOURS[:5], 1), "12 different sequences of three odours, which 5 odours cannot"),
-        (lambda: kn.SequenceTask(ODOURS[:7], 30), "360 different sequences .* 7 odours cannot"),
-        (lambda: kn.SequenceTask(ODOURS[:6], 10), "120 different sequences .* 6 odours cannot"),
+        (lambda: kn.SequenceTask(ODOURS[:5], 1), "12 different sequences of three odours, too many for 5 odours"),
+        (lambda: kn.SequenceTask(ODOURS[:7], 30), "360 different sequences .* too many for 7 odours"),
+        (lambda: kn.SequenceTask(ODOURS[:6], 10), "120 different sequences .* too many for 6 odours"),
     ],
 )
 def test_what_cannot_be_satisfied_is_refused_in_words(make, message):

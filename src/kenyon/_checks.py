@@ -1,4 +1,4 @@
-"""Checks of what a user hands in. Each error names the argument, what came and what is allowed."""
+"""Checks of what a user passes in. Each error names the argument, what came and what is allowed."""
 
 import math
 import operator
@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 WHOLE = 2**63 - 1  # the largest integer that kernels take
 LARGE = 1e25  # a factor or rate above which single precision would soon overflow
-SMALL, BIG = 1e-15, 1e15  # what outputs are to be: their squares fit into single precision
+SMALL, BIG = 1e-15, 1e15  # range of desired outputs: their squares fit into single precision
 Kind = TypeVar("Kind")
 
 
 def short_repr(value: Any) -> str:
-    """Return `value` as an error shows it: on one short line."""
+    """Return `value` as error messages show it: on one short line."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # an integer of too many digits, or an object that cannot say what it is
+    except Exception:  # an integer with too many digits, or an object whose repr fails
         text = f"<{type(value).__name__}>"
     return text if len(text) <= 200 else f"{text[:197]}..."
 
@@ -36,7 +36,7 @@ def integer(name: str, value: Any, low: int, high: int = WHOLE) -> int:
         number = None
     if number is not None and low <= number <= high:
         return number
-    open_end = high >= WHOLE and (number is None or number < low)  # a limit of the machine is told when it is met
+    open_end = high >= WHOLE and (number is None or number < low)  # the machine's limit is mentioned when exceeded
     allowed = f"an integer of at least {low}" if open_end else f"an integer from {low} to {high}"
     raise ValueError(f"{name} must be {allowed}, not {short_repr(value if number is None else number)}")
 
@@ -53,7 +53,7 @@ def real(name: str, value: Any, low: float, high: float = math.inf, *, open_low:
 
 
 def _float(value: Any) -> float | None:
-    """Return a real number, or an array that is a single one, as a float; None for anything else."""
+    """Return a real number, or an array without dimensions, as a float; None for anything else."""
     try:
         if not isinstance(value, Real):
             value = np.asarray(value)
@@ -72,7 +72,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def seed(value: Any) -> int:
-    """Return `value` as a seed: any integer of at least 0, of up to 128 bits."""
+    """Return `value` as a seed: an integer of at least 0 and at most 128 bits."""
     return integer("seed", value, 0, 2**128 - 1)
 
 
@@ -84,7 +84,7 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
 
 
 def instance(name: str, value: Any, kind: type[Kind]) -> Kind:
-    """Return `value` if it is of this kind."""
+    """Return `value` if it is an instance of `kind`."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIO" else "a"
         raise ValueError(f"{name} must be {article} {kind.__name__}, not {short_repr(value)}")
@@ -92,44 +92,44 @@ def instance(name: str, value: Any, kind: type[Kind]) -> Kind:
 
 
 def set_fields(thing: Any, **values: Any) -> None:
-    """Set the fields of a frozen dataclass to what their checks returned: plain numbers, whatever came."""
+    """Set the fields of a frozen dataclass, to the plain values that their checks returned."""
     for name, value in values.items():
         object.__setattr__(thing, name, value)
 
 
 def texts(name: str, value: Any) -> tuple[str, ...]:
-    """Return `value` as a tuple of texts."""
+    """Return `value` as a tuple of strings."""
     if isinstance(value, (Sequence, np.ndarray)) and np.shape(value) and not isinstance(value, (str, bytes, bytearray)):
         found = tuple(value)
-        if all(isinstance(one, str) for one in found):
+        if all(isinstance(text, str) for text in found):
             return found
-    raise ValueError(f"{name} must be a list of texts, not {short_repr(value)}")
+    raise ValueError(f"{name} must be a list of strings, not {short_repr(value)}")
 
 
 def path(name: str, value: Any) -> Path:
-    """Return `value` as a path; numbers, which `open` takes for open files, are refused."""
+    """Return `value` as a path; numbers, which `open` takes for file descriptors, are refused."""
     try:
         text = os.fspath(value)
     except TypeError:
         text = None
     if not isinstance(text, str) or "\0" in text:
-        raise ValueError(f"{name} must be the name of a file or folder, not {short_repr(value)}")
+        raise ValueError(f"{name} must be the path of a file or folder, not {short_repr(value)}")
     return Path(text)
 
 
 def array(name: str, value: ArrayLike, expected: str) -> NDArray[Any]:
-    """Return `value` as a plain array; `expected` is what the error says it must be."""
+    """Return `value` as a plain array; `expected` describes it in the error."""
     try:
         found = np.asarray(value)
     except (ValueError, TypeError, OverflowError):
-        raise ValueError(f"{name} must be {expected}; the rows differ in length, or are no numbers") from None
+        raise ValueError(f"{name} must be {expected}; its rows differ in length or do not hold numbers") from None
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise ValueError(f"{name} must be {expected}, and none of it masked: fill in what is missing")
+        raise ValueError(f"{name} must be {expected} without masked values: fill in what is missing")
     return found
 
 
 def as_kernel_array(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
-    """Return an array as kernels were compiled for it: contiguous, aligned, writeable; itself if it is all that."""
+    """Return an array as kernels are compiled for: contiguous, aligned, writeable; itself if it is all that."""
     result = np.ascontiguousarray(array, kind)
     return result if result.flags.carray else result.copy()
 
@@ -172,7 +172,7 @@ def targets(value: ArrayLike, n: int, n_outputs: int) -> NDArray[np.float32]:
 
 
 def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32]:
-    """Return `value` as hidden states (n, n_neurons) in single precision; whether they are finite is not looked at."""
+    """Return `value` as hidden states (n, n_neurons) in single precision, without checking that they are finite."""
     width = "n_neurons" if n_neurons is None else n_neurons
     found = numbers("states", value, f"(n, {width})", 2)
     if found.shape[1] == 0 or (n_neurons is not None and found.shape[1] != n_neurons):
@@ -182,17 +182,17 @@ def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32
 
 
 def calibration(value: ArrayLike) -> NDArray[np.float32]:
-    """Return `value` as the states that a learner begins with: finite, and at least one of them."""
+    """Return `value` as calibration states: finite, of at least one episode."""
     found = single("states", states(value))
     if len(found) == 0:
-        raise ValueError(f"states must hold at least one episode to begin with, not {found.shape}")
+        raise ValueError(f"states must hold at least one episode, not {found.shape}")
     return found
 
 
 def single(name: str, array: NDArray[Any], first: int = 0) -> NDArray[np.float32]:
     """Return `array` in single precision, contiguous, refusing NaN, inf and what float32 cannot hold.
 
-    `first` is the number of its first row, for the error.
+    `first` is the number of its first row in the error.
     """
     with np.errstate(over="ignore"):
         result = as_kernel_array(array, np.float32)

@@ -1,4 +1,4 @@
-"""A picture of one episode: what is shown, what the reservoir makes of it, and what thresholds leave of that."""
+"""A picture of one episode: the input, the reservoir's states, and the code that thresholds make of them."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ def draw_episode(
     inputs
         One series, shape (n_steps, n_inputs).
     reservoir
-        Through which it goes.
+        The reservoir that it is run through.
     theta
-        Thresholds of the code; left out, one for all above which 15% of the neurons are.
+        Thresholds of the code; by default, one for all neurons that leaves 15% of them active.
     title
-        What is shown.
+        Names of what is shown.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

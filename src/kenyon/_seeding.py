@@ -1,4 +1,4 @@
-"""The one place where seeds are spawned, by name, so that a new consumer changes no other's numbers."""
+"""The one place where seeds are spawned: by name, so that a new consumer changes nobody else's numbers."""
 
 from functools import lru_cache
 from hashlib import blake2b
@@ -16,17 +16,17 @@ def _sequence(seed: int, names: tuple[str, ...]) -> np.random.SeedSequence:
 
 
 def generator(seed: int, *names: str) -> np.random.Generator:
-    """Return NumPy's generator for this `seed` and name."""
+    """Return a NumPy generator for this seed and name."""
     return np.random.Generator(np.random.PCG64(_sequence(seed, names)))
 
 
 def derive(seed: int, *names: str) -> int:
-    """Return another seed, for a stream of its own under this one."""
+    """Return another seed, derived from this one by name."""
     return int(_sequence(seed, names).generate_state(1, np.uint64)[0])
 
 
 def key(seed: int, *names: str) -> NDArray[np.uint32]:
-    """Return the two-word key of a counter-based generator for this `seed` and name."""
+    """Return the two-word key of a counter-based generator for this seed and name."""
     return _key(_checks.seed(seed), names)
 
 

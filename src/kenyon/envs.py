@@ -1,8 +1,8 @@
 """The tasks as Gymnasium environments: one decision per episode.
 
-An observation is what the input channels receive over an episode, noise and all, shape (n_steps, n_channels); an action
-is a class; the right one is rewarded. `ReservoirFeatures` turns observations into reservoir states. Importing this
-module registers `kenyon/Static-v0` and `kenyon/Sequence-v0`, for `gymnasium.make` and `gymnasium.make_vec`.
+An observation is what the input channels receive over an episode, noise included, shape (n_steps, n_channels). An
+action is a class, and the right one is rewarded. `ReservoirFeatures` turns observations into reservoir states.
+Importing this module registers `kenyon/Static-v0` and `kenyon/Sequence-v0` for `gymnasium.make` and its `make_vec`.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
     Parameters
     ----------
     task
-        Which stimuli, which classes.
+        The stimuli and their classes.
     reward
-        For the right action; 0 for the others.
+        Reward for the right action; the others get 0.
     render_mode
-        "rgb_array": `render` gives a picture of the episode as the odour, the hidden state and a sparse code.
+        "rgb_array": `render` returns a picture of the episode: the odour, the hidden state and a sparse code.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 (as Gymnasium has it)
@@ -58,7 +58,7 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin the next episode; with a seed, the first of that seed."""
+        """Begin the next episode; with a seed, the first episode of that seed."""
         super().reset(seed=None if seed is None else _checks.integer("seed", seed, 0))
         self._episode.next(self.np_random if seed is not None or self._episode.seed is None else None)
         return self._episode.inputs[0], self._info()
@@ -94,18 +94,19 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
 
 
 class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
-    """Many episodes of a task at once, made in one call of the kernel.
+    """Many episodes of a task at once, computed in one call of the kernel.
 
-    As in Gymnasium's own vector environments, the step after a decision begins the next episodes, whatever its actions.
+    As in Gymnasium's own vector environments, the step after a decision begins the next episodes; its actions are
+    ignored.
 
     Parameters
     ----------
     task
-        Which stimuli, which classes.
+        The stimuli and their classes.
     num_envs
-        How many episodes run side by side.
+        Number of episodes that run side by side.
     reward
-        For the right action; 0 for the others.
+        Reward for the right action; the others get 0.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
@@ -122,7 +123,7 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin the next episodes; with a seed, the first of that seed."""
+        """Begin the next episodes; with a seed, the first episodes of that seed."""
         super().reset(seed=None if seed is None else _checks.integer("seed", seed, 0))
         self._episode.next(self.np_random if seed is not None or self._episode.seed is None else None)
         return self._episode.inputs, self._info()
@@ -130,7 +131,7 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Decide all; or, where all was decided, begin the next episodes."""
+        """Decide all episodes; or, if all were decided, begin the next ones."""
         if self._episode.seed is None:
             raise gym.error.ResetNeeded("call reset() before the first step()")
         no = np.zeros(self.num_envs, bool)
@@ -182,7 +183,7 @@ class ReservoirFeatures(gym.ObservationWrapper[NDArray[np.float32], np.int64, ND
 
 
 class ReservoirFeaturesVector(VectorObservationWrapper):
-    """The same for a vector environment, all series in one call of the kernel.
+    """The same for a vector environment, with all series in one call of the kernel.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
     theta
         Thresholds: give x = relu(V - theta) instead of V.
     threads
-        Number of threads that simulate.
+        Number of threads for simulation.
     """
 
     def __init__(
@@ -212,7 +213,7 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
         self._seen: tuple[Any, Any] = (None, None)
 
     def observations(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the features of all series; those of a decision are the ones it was made on."""
+        """Return the features of all series; a decision returns those that it was based on."""
         if self._seen[0] is not observations:
             shown = _checks.numbers("observations", observations, "(num_envs, n_steps, n_channels)", 3)
             self._seen = observations, _features(self.reservoir, shown, self.theta, self.threads)
@@ -220,7 +221,7 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
 
 
 class _Episodes:
-    """The running episodes of an environment: `n` side by side, the next ones following in the stream of the seed."""
+    """The current episodes of an environment: `n` side by side, followed by the next `n` in the stream of the seed."""
 
     def __init__(self, task: Task, n: int) -> None:
         self.task, self.n = task, n
@@ -237,7 +238,7 @@ class _Episodes:
             self.first += self.n
         seed = self.seed or 0
         self.draw, self.over = self.task.draw(self.n, seed, first=self.first), False
-        self.inputs = self.task._inputs(self.draw)
+        self.inputs = self.task.show(self.draw)
 
 
 def _features(
@@ -248,7 +249,7 @@ def _features(
 
 
 def _thresholds(theta: Any, reservoir: Reservoir) -> NDArray[np.float32] | None:
-    """Return thresholds, one for all or one per neuron, in single precision."""
+    """Return one threshold per neuron in single precision, given a common one or one per neuron."""
     if theta is None:
         return None
     found = _checks.array("theta", theta, f"a number, or {reservoir.n_neurons} of them")
@@ -258,11 +259,12 @@ def _thresholds(theta: Any, reservoir: Reservoir) -> NDArray[np.float32] | None:
 
 
 def _fitting(reservoir: Reservoir, space: Any) -> Reservoir:
-    """Return the reservoir if it takes what is observed."""
+    """Return the reservoir if its input fits the observations."""
     _checks.instance("reservoir", reservoir, Reservoir)
     if len(space.shape or ()) != 2 or space.shape[1] != reservoir.n_inputs:
         raise ValueError(
-            f"reservoir has n_inputs={reservoir.n_inputs}, but env shows {space.shape}: (n_steps, n_channels)"
+            f"reservoir has n_inputs={reservoir.n_inputs}, but observations of env have shape {space.shape}, "
+            "which should be (n_steps, n_channels)"
         )
     return reservoir
 
@@ -283,7 +285,7 @@ def _sequence(n_bases: int = 8, n_classes: int = 2, task_seed: int = 0) -> Task:
 
 
 def static_env(*, reward: float = 10.0, render_mode: str | None = None, **task: int) -> TaskEnv:
-    """Return the static task as an environment; `n_stimuli`, `n_classes` and `task_seed` as keywords."""
+    """Return the static task as an environment; keywords are `n_stimuli`, `n_classes` and `task_seed`."""
     return TaskEnv(_static(**task), reward=reward, render_mode=render_mode)
 
 
@@ -293,7 +295,7 @@ def static_vector_env(num_envs: int = 1, *, reward: float = 10.0, **task: int) -
 
 
 def sequence_env(*, reward: float = 10.0, render_mode: str | None = None, **task: int) -> TaskEnv:
-    """Return the sequence task as an environment; `n_bases`, `n_classes` and `task_seed` as keywords."""
+    """Return the sequence task as an environment; keywords are `n_bases`, `n_classes` and `task_seed`."""
     return TaskEnv(_sequence(**task), reward=reward, render_mode=render_mode)
 
 

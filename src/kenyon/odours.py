@@ -37,7 +37,7 @@ class Odours:
     channels
         One name per channel; numbered if left out.
     scale
-        The rate that becomes 1 in `scaled`: the largest of the table if left out. A subset keeps its table's scale, so
+        The rate that becomes 1 in `scaled`; by default the largest in the table. A subset keeps its table's scale, so
         an odour gives the same input whichever subset it comes from.
     """
 
@@ -60,16 +60,8 @@ class Odours:
         _check_names("channels", channels, rates.shape[1], "channel")
         scale = _checks.real("scale", self.scale, 0.0) or float(rates.max()) or 1.0
         if rates.max() > _checks.LARGE * scale:
-            raise ValueError(
-                f"scale must be at least {rates.max() / _checks.LARGE:g}, given these rates, not {scale:g}"
-            )
-        for name, value in (
-            ("names", names),
-            ("rates", rates),
-            ("channels", channels),
-            ("scale", scale),
-        ):
-            object.__setattr__(self, name, value)
+            raise ValueError(f"scale must be at least {rates.max() / _checks.LARGE:g} for these rates, not {scale:g}")
+        _checks.set_fields(self, names=names, rates=rates, channels=channels, scale=scale)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -79,7 +71,7 @@ class Odours:
 
     @property
     def scaled(self) -> NDArray[np.float32]:
-        """What the reservoir is shown: rates divided by `scale`."""
+        """What a reservoir is shown: rates divided by `scale`."""
         return (self.rates / self.scale).astype(np.float32)
 
     def __getitem__(self, rows: slice | Sequence[int] | NDArray[np.intp]) -> Odours:
@@ -105,22 +97,22 @@ class Odours:
 
     @classmethod
     def from_csv(cls, path: str | Path) -> Odours:
-        """Read a table of your own: a header, then a row per stimulus, its name first and then a rate per channel.
+        """Read a table from a file: a header, then a row per stimulus with its name and a rate per channel.
 
-        The rates are taken as they are. For receptor responses, apply `projection_rates` to them first.
+        Rates are used as they are. For receptor responses, apply `projection_rates` to them first.
         """
         path = _checks.path("path", path)
         try:
             with open(path, newline="", encoding="utf-8-sig") as file:
                 rows = [row for row in csv.reader(file) if row]
         except (UnicodeDecodeError, csv.Error) as error:
-            raise ValueError(f"{path}: not a table in UTF-8, its cells separated by commas: {error}") from None
+            raise ValueError(f"{path}: not a table of comma-separated values in UTF-8: {error}") from None
         if len(rows) < 2 or len(rows[0]) < 2:
-            raise ValueError(f"{path}: expected a header of a name and channels, and a row per stimulus")
+            raise ValueError(f"{path}: expected a header with the names of channels, and a row per stimulus")
         header = rows[0]
         for row in rows[1:]:
             if len(row) != len(header):
-                raise ValueError(f"{path}: row {row[0]!r} has {len(row)} cells, the header {len(header)}")
+                raise ValueError(f"{path}: row {row[0]!r} has {len(row)} cells, but the header has {len(header)}")
         rates = [[_cell(path, row[0], *pair) for pair in zip(header[1:], row[1:], strict=True)] for row in rows[1:]]
         try:
             return cls([row[0] for row in rows[1:]], np.array(rates), header[1:])
@@ -134,7 +126,7 @@ def load_odours(subset: str = "all") -> Odours:
     Parameters
     ----------
     subset
-        "all": 176 stimuli. "odorants": the 110 single odorants at one dilution. "paper": those and ten of them at
+        "all": 176 stimuli. "odorants": the 110 single odorants at one dilution. "paper": these, and ten of them at
         three more dilutions, 140 in all. "fruits": nine fruit extracts at four dilutions.
     """
     chosen = SUBSETS[_checks.one_of("subset", subset, tuple(SUBSETS))]
@@ -148,7 +140,7 @@ def load_odours(subset: str = "all") -> Odours:
 
 
 def projection_rates(receptor_rates: ArrayLike) -> NDArray[np.float64]:
-    """Turn the rates of receptor neurons, (n_stimuli, n_receptors), into those of projection neurons."""
+    """Return the rates of projection neurons, given those of receptor neurons, shape (n_stimuli, n_receptors)."""
     orn = _checks.numbers("receptor_rates", receptor_rates, "(n_stimuli, n_receptors)", 2).astype(np.float64)
     bad = np.argwhere(~((orn >= 0) & (orn <= _checks.LARGE)))
     if len(bad):
@@ -182,5 +174,5 @@ def _check_names(argument: str, names: tuple[str, ...], n: int, what: str) -> No
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"{argument} must differ; {name!r} comes twice")
+            raise ValueError(f"{argument} must all be different; {name!r} occurs twice")
         seen.add(name)

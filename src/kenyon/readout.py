@@ -1,4 +1,4 @@
-"""What reads a reservoir: x = relu(V - theta), y = W x, and a choice drawn from softmax(y)."""
+"""The readout of a reservoir: x = relu(V - theta), y = W x, and a choice drawn from softmax(y)."""
 
 import os
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from kenyon import _checks
 
 
 class Readout(NamedTuple):
-    """A readout that has learned, applied to states V of shape (n, n_neurons).
+    """A trained readout, to be applied to states V of shape (n, n_neurons).
 
     Without thresholds it reads V itself, or (V - shift) scale where these are given.
     """
@@ -21,7 +21,7 @@ class Readout(NamedTuple):
     shift: NDArray[np.float32] | None = None
     scale: NDArray[np.float32] | None = None
     temperature: float = 1.0  # of its choices
-    bias: NDArray[np.float64] | None = None  # (n_classes,): added to y, where there is one
+    bias: NDArray[np.float64] | None = None  # (n_classes,): added to y
 
     def features(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return x, shape (n, n_neurons)."""
@@ -34,14 +34,13 @@ class Readout(NamedTuple):
         """Return y, shape (n, n_classes)."""
         W, *_, bias = self._parts()
         with np.errstate(over="ignore", invalid="ignore"):
-            y = np.asarray(self.features(V) @ W.T)
-            y = y if bias is None else (y + bias).astype(y.dtype)
+            y = weighted_sums(self.features(V), W, bias)
         if not np.isfinite(y).all():
             raise ValueError("y is not finite: states, W, theta, shift, scale or bias are too large, or not finite")
         return y
 
     def _parts(self) -> tuple[Any, ...]:
-        """Return W, theta, shift, scale and bias as arrays that fit together, for a tuple takes anything."""
+        """Return W, theta, shift, scale and bias as arrays that fit together: a named tuple checks nothing."""
         W = _checks.numbers("W", self.W, "(n_classes, n_neurons)", 2)
         n_classes, n = W.shape
         _checks.flag("thresholds", self.thresholds)
@@ -62,7 +61,7 @@ class Readout(NamedTuple):
 def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDArray[Any]:
     found = _checks.numbers(name, value, f"({n},)", 1)
     if len(found) != n:
-        raise ValueError(f"{name} must have shape ({n},), as W has it, not {found.shape}")
+        raise ValueError(f"{name} must have shape ({n},) to fit W, not {found.shape}")
     return _as(kind, found)
 
 
@@ -71,23 +70,24 @@ def _as(kind: type[Any], array: NDArray[Any]) -> NDArray[Any]:
         return _checks.as_kernel_array(array, kind)
 
 
+def weighted_sums(
+    x: NDArray[np.float32], W: NDArray[np.float32], bias: NDArray[np.float64] | None
+) -> NDArray[np.float32]:
+    """Return y = W x + bias for every row of x."""
+    y = np.asarray(x @ W.T)
+    return y if bias is None else (y + bias).astype(y.dtype)
+
+
 def standardise(
     V: NDArray[np.float32], shift: NDArray[np.float32] | None, scale: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Return (V - shift) scale, leaving out what is not given."""
+    """Return (V - shift) scale; either may be left out."""
     if shift is not None:
         V = V - shift
     return V if scale is None else V * scale
 
 
-def softmax(y: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the probabilities of the classes, shape (n, n_classes); rows sum to 1 whatever the size of y."""
-    z = np.asarray(y, np.float64)
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return np.asarray(z / z.sum(axis=1, keepdims=True))
-
-
 def draw_choices(probabilities: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return a class for each row, drawn with its probabilities."""
+    """Return a class for each row, drawn with the probabilities in that row."""
     below = np.cumsum(probabilities[:, :-1], axis=1)
     return np.asarray((uniforms[:, None] >= below).sum(axis=1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +24,9 @@ from kenyon.kernels.many_episodes import network, simulate
 from kenyon.kernels.one_episode import simulate_one, sorted_network
 from kenyon.tasks import Task
 
-STATES_PER_CHUNK = 2**19  # states a thread makes at a time: 512 episodes of 1000 neurons
-FEW_EPISODES = 2  # episodes that are quicker one by one than in lanes
+STATES_PER_CHUNK = 2**19  # states that a thread computes at a time: 512 episodes of 1000 neurons
+EPISODES_PER_CHUNK = 1000  # episodes that learners take at a time
+FEW_EPISODES = 2  # up to this number, episodes are faster one by one than in lanes
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -33,15 +34,28 @@ Result = TypeVar("Result")
 class Batch(NamedTuple):
     """Some episodes of a task, in order."""
 
-    states: NDArray[np.float32]  # (n, n_neurons): V at the decision
+    states: NDArray[np.float32]  # (n, n_neurons): V at the end of the episode
     labels: NDArray[np.intp]  # (n,): the right class
-    items: NDArray[np.intp]  # (n,): which of the task's items was shown
+    items: NDArray[np.intp]  # (n,): the item of the task that was shown
 
     def part(self, first: int, size: int) -> Batch:
-        """Return `size` of the episodes, or as many as there are, from number `first` on."""
+        """Return up to `size` of the episodes, from number `first` on."""
         first, size = _checks.integer("first", first, 0), _checks.integer("size", size, 0)
         chosen = slice(first, first + size)
         return Batch(self.states[chosen], self.labels[chosen], self.items[chosen])
+
+
+class ReservoirProtocol(Protocol):
+    """What `train` needs of a reservoir: any object with this method will do."""
+
+    def stream(
+        self, task: Task, n_episodes: int, seed: int = 0, *, batch_size: int = 256, threads: int = 1
+    ) -> Iterator[Batch]:
+        """Yield `n_episodes` episodes of a task in order, in batches of up to `batch_size`.
+
+        Episodes, and so `task.draw(n_episodes, seed)`, should depend on the seed alone: neither on the batch size nor
+        on the number of threads. `task.show(draw)` is what the input channels receive in drawn episodes.
+        """
 
 
 class Reservoir:
@@ -56,15 +70,15 @@ class Reservoir:
     spectral_radius
         rho: the modulus of the largest eigenvalue of the recurrent weights.
     seed
-        Decides all weights.
+        Determines all weights.
     n_inputs
         Number of input channels.
     connections
-        Recurrent connections a neuron receives, on average, and at most N; 0 leaves the neurons unconnected.
+        Mean number of recurrent connections to a neuron, at most N; 0 leaves the neurons unconnected.
     input_weights
         Form of W_in: "lognormal" (the paper's), "fixed_degree", "uniform" or "gaussian"; see `kenyon.connectivity`.
     input_connections
-        Input channels a neuron receives, on average, and at most half of them; "gaussian" connects all.
+        Mean number of input channels that a neuron receives, at most half of them; "gaussian" connects all.
     input_gain
         A factor on all input weights.
 
@@ -109,10 +123,10 @@ class Reservoir:
             self.input_connections,
             _seeding.generator(seed, "network", "input"),
         )
-        self._join()
+        self.rebuild()
 
-    def _join(self) -> None:
-        """Lay [rho W | W_in] out for the kernels, which check nothing."""
+    def rebuild(self) -> None:
+        """Lay out [rho W | W_in] for the kernels, which check nothing; needed after W or W_in was replaced."""
         for name, weights, width in (("W", self.W, self.n_neurons), ("W_in", self.W_in, self.n_inputs)):
             if weights.shape != (self.n_neurons, width):
                 raise ValueError(f"{name} must have shape {(self.n_neurons, width)}, not {weights.shape}")
@@ -155,7 +169,7 @@ class Reservoir:
         """
         threads, trajectory = _checks.integer("threads", threads, 1), _checks.flag("trajectory", trajectory)
         if isinstance(inputs, (list, tuple)):
-            return self._run_list([self._series(i, one) for i, one in enumerate(inputs)], trajectory, threads)
+            return self._run_list([self._series(i, values) for i, values in enumerate(inputs)], trajectory, threads)
         series = _checks.numbers("inputs", inputs, f"(n, T, {self.n_inputs})", 3)
         self._check_series("inputs", series.shape[1:])
         out = np.empty((len(series), series.shape[1] if trajectory else 1, self.n_neurons), np.float32)
@@ -176,14 +190,14 @@ class Reservoir:
         task
             What is shown.
         n_episodes
-            How many episodes in all.
+            Number of episodes in all.
         seed
-            Decides which items are shown and their noise: episode k of a seed is always the same, to the bit, whatever
-            the batch size and the number of threads.
+            Determines which items are shown and their noise: episode k of a seed is always the same, to the bit,
+            whatever the batch size and the number of threads.
         batch_size
-            Episodes in a batch; the last one may be smaller.
+            Episodes per batch; the last batch may be smaller.
         threads
-            Number of threads that simulate, ahead of the reader by a few batches.
+            Number of threads; they simulate a few batches ahead of the reader.
         """
         n_episodes = _checks.integer("n_episodes", n_episodes, 0)
         batch_size = _checks.integer("batch_size", batch_size, 1)
@@ -191,21 +205,21 @@ class Reservoir:
         seed, task = _checks.seed(seed), _checks.instance("task", task, Task)
         if len(task.odours.channels) != self.n_inputs:
             raise ValueError(
-                f"task has odours of {len(task.odours.channels)} channels, but the reservoir n_inputs={self.n_inputs}"
+                f"task has odours of {len(task.odours.channels)} channels, but reservoir has n_inputs={self.n_inputs}"
             )
 
         chunk = self._chunk(n_episodes, threads)
 
         def pieces() -> Iterator[tuple[int, Batch, slice]]:
-            for some in _chunks(n_episodes, batch_size * -(-chunk // batch_size)):  # whole batches
-                n = some.stop - some.start
+            for batches in _chunks(n_episodes, batch_size * -(-chunk // batch_size)):  # a number of whole batches
+                n = batches.stop - batches.start
                 room = np.empty((n, self.n_neurons), np.float32), np.empty(n, np.intp), np.empty(n, np.intp)
-                yield from ((some.start, Batch(*room), part) for part in _chunks(n, chunk))
+                yield from ((batches.start, Batch(*room), part) for part in _chunks(n, chunk))
 
         def job(piece: tuple[int, Batch, slice]) -> Batch | None:
             first, whole, part = piece
             draw = task.draw(part.stop - part.start, seed, first=first + part.start)
-            self._simulate(task._episodes(draw), whole.states[part, None])
+            self._simulate(task.episodes(draw), whole.states[part, None])
             whole.labels[part], whole.items[part] = draw.labels, draw.items
             return whole if part.stop == len(whole.items) else None
 
@@ -213,12 +227,12 @@ class Reservoir:
         return (whole.part(first, batch_size) for whole in done for first in range(0, len(whole.items), batch_size))
 
     def _chunk(self, n_episodes: int, threads: int) -> int:
-        """Episodes a thread takes at a time: enough to fill lanes, few enough for memory and to share out."""
+        """Episodes that a thread takes at a time: enough to fill lanes, few enough for memory and for all threads."""
         most = max(4 * LANES, min(512, STATES_PER_CHUNK // self.n_neurons // LANES * LANES))
         return max(1, min(most, -(-n_episodes // threads)))
 
     def _simulate(self, episodes: Episodes, out: NDArray[np.float32]) -> None:
-        """Call the kernel that suits the number of episodes, and refuse states that overflowed."""
+        """Call the kernel that suits the number of episodes; raise an error if a state overflows."""
         if len(out) <= FEW_EPISODES:
             inputs = np.empty((len(out), episodes.shown.shape[1] * episodes.steps, self.n_inputs), np.float32)
             trace(episodes, work_space(Rows8, 0, self.n_inputs), inputs)
@@ -229,15 +243,15 @@ class Reservoir:
             finite = simulate(self._network, episodes, work, out)
         if not finite:
             raise ValueError(
-                f"the states grew beyond float32 with spectral_radius={self.spectral_radius:g}; "
+                f"the states exceed float32 with spectral_radius={self.spectral_radius:g}; "
                 "use a smaller spectral_radius, a smaller input_gain or smaller inputs"
             )
 
     def _run_list(
         self, series: Sequence[NDArray[np.float32]], trajectory: bool, threads: int
     ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
-        """Run series of different lengths, those of like length in the same chunk."""
-        order = np.argsort([len(one) for one in series], kind="stable")
+        """Run series of different lengths, with those of similar length in the same chunk."""
+        order = np.argsort([len(values) for values in series], kind="stable")
         final = np.empty((len(series), self.n_neurons), np.float32)
         whole: list[NDArray[np.float32]] = [final] * len(series)
 
@@ -266,11 +280,32 @@ class Reservoir:
         if width != self.n_inputs:
             raise ValueError(f"{name} must be {self.n_inputs} channels wide (n_inputs), not {width}")
         if n_steps == 0:
-            raise ValueError(f"{name} must have at least one step, not none")
+            raise ValueError(f"{name} must have at least one step, not 0")
+
+
+def stream_chunks(
+    reservoir: ReservoirProtocol, task: Task, n_episodes: int, seed: int, threads: int
+) -> Iterator[Batch]:
+    """Stream episodes from any reservoir as learners take them, refusing one that yields too many or too few."""
+    n = 0
+    for batch in reservoir.stream(task, n_episodes, seed, batch_size=EPISODES_PER_CHUNK, threads=threads):
+        n += len(batch.items)
+        if n > n_episodes:
+            break
+        yield batch
+    if n != n_episodes:
+        raise ValueError(f"reservoir.stream must yield {n_episodes} episodes, as it was asked to, not {n}")
+
+
+def check_reservoir(reservoir: Any) -> ReservoirProtocol:
+    """Return `reservoir` if it can stream."""
+    if isinstance(reservoir, type) or not callable(getattr(reservoir, "stream", None)):
+        raise ValueError(f"reservoir must be a Reservoir, or have a method stream, not {_checks.short_repr(reservoir)}")
+    return reservoir  # type: ignore[no-any-return]
 
 
 def _rows(n_episodes: int) -> type[Rows]:
-    """Choose the number of lanes, which changes nothing but the time."""
+    """Choose the number of lanes, which affects only the time it takes."""
     return Rows8 if n_episodes <= 8 else Rows16 if n_episodes <= 16 else Rows32
 
 
@@ -281,8 +316,8 @@ def _equal_lengths(series: NDArray[np.float32]) -> Episodes:
 
 
 def _padded(series: Sequence[NDArray[np.float32]]) -> Episodes:
-    """Line series up at their ends. Before its first input a network at rest stays at rest, exactly."""
-    lengths = np.array([len(one) for one in series])
+    """Align series at their ends. Until its first input a network at rest stays at rest, exactly."""
+    lengths = np.array([len(values) for values in series])
     n_steps = int(lengths.max())
     silence = np.zeros((1, series[0].shape[1]), np.float32)
     starts = 1 + np.cumsum(lengths) - lengths
@@ -296,15 +331,15 @@ def _chunks(n: int, size: int) -> Iterator[slice]:
 
 
 def _in_order(job: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
-    """Do jobs in threads and yield their results in order, at most two per thread waiting to be taken."""
+    """Run jobs in threads and yield their results in order, with at most two results per thread waiting."""
     if threads == 1:
         yield from map(job, jobs)
         return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Any] = deque()
         try:
-            for one in jobs:
-                waiting.append(pool.submit(job, one))
+            for item in jobs:
+                waiting.append(pool.submit(job, item))
                 if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
             while waiting:

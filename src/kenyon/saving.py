@@ -230,7 +230,7 @@ def _checked(model: Any) -> Any:
     from kenyon.reservoir import Reservoir
 
     if isinstance(model, Reservoir):
-        model._join()
+        model.rebuild()
     if isinstance(model, State):
         model.check()
     return model

@@ -1,8 +1,8 @@
 """Tasks: which stimuli make up an item, and which class it has.
 
-Static task: an item is one stimulus. Sequence task: three stimuli in a row, whose class depends on one of them and on
-the two others together. Classes carry no structure: both are pure memorisation. An episode shows one item, drawn
-uniformly, each channel of it multiplied by 1 + noise xi at every step, with xi standard normal.
+Static task: an item is one stimulus. Sequence task: three stimuli in a row; the class depends on one of them together
+with the other two. Classes have no structure: both tasks are pure memorisation. An episode shows one item, drawn
+uniformly; at every step each channel is multiplied by 1 + noise xi, with xi standard normal.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from kenyon.odours import Odours
 
 
 class Draw(NamedTuple):
-    """Episodes of a task: which item each shows, that item's class, and the key of its noise."""
+    """Episodes of a task."""
 
-    items: NDArray[np.intp]
-    labels: NDArray[np.intp]
-    keys: NDArray[np.uint32]
+    items: NDArray[np.intp]  # (n,): the item that each shows
+    labels: NDArray[np.intp]  # (n,): the class of that item
+    keys: NDArray[np.uint32]  # (n, 2): the key of its noise
 
 
 class Task:
-    """Items to be told apart: what `StaticTask` and `SequenceTask` have in common, and a base for tasks of your own.
+    """Items to be told apart: the base of `StaticTask` and `SequenceTask`, and of your own tasks.
 
     Parameters
     ----------
     odours
-        The table that stimuli come from.
+        The table of stimuli.
     items
-        Positions in that table, shape (n_items, n_elements): what is shown, one element after another.
+        Positions in that table, shape (n_items, n_elements): an item's stimuli in the order in which they are shown.
     labels
         The class of each item: 0, 1, ..., n_classes - 1.
     n_classes
         Number of classes, at least 2.
     steps
-        Steps for which each element is shown.
+        Number of steps for which each stimulus is shown.
     noise
         Standard deviation of the multiplicative input noise.
     """
@@ -64,7 +64,8 @@ class Task:
         self.labels = _positions("labels", labels, 1, self.n_classes)
         if len(self.items) != len(self.labels) or self.items.size == 0:
             raise ValueError(
-                f"items and labels must be as many, and not none; not {len(self.items)} and {len(self.labels)}"
+                "items and labels must be non-empty and of equal length, "
+                f"not of shapes {self.items.shape} and {self.labels.shape}"
             )
 
     def __len__(self) -> int:
@@ -87,7 +88,7 @@ class Task:
         return tuple(self.odours.names[i] for i in self.items[chosen])
 
     def split(self, n_groups: int) -> list[Task]:
-        """Return the items in groups, a task each, as equal in number as can be: to be learned one after another."""
+        """Divide the items into groups of nearly equal size, a task each, to be learned one after another."""
         n_groups = _checks.integer("n_groups", n_groups, 1, len(self))
         parts = np.array_split(np.arange(len(self)), n_groups)
         same = {"n_classes": self.n_classes, "steps": self.steps, "noise": self.noise}
@@ -104,42 +105,46 @@ class Task:
         return Draw(items, self.labels[items], keys)
 
     def inputs(self, n_episodes: int, seed: int = 0, *, first: int = 0) -> NDArray[np.float32]:
-        """Return what the input channels receive, noise and all, shape (n_episodes, n_steps, n_channels).
+        """Return what the input channels receive, noise included, shape (n_episodes, n_steps, n_channels).
 
-        `reservoir.run` of these gives the very states that `reservoir.stream` gives for the same seed.
+        `reservoir.run` of these gives the same states as `reservoir.stream` with the same seed, to the bit.
         """
-        return self._inputs(self.draw(n_episodes, seed, first=first))
+        return self.show(self.draw(n_episodes, seed, first=first))
 
-    def _inputs(self, draw: Draw) -> NDArray[np.float32]:
-        """Return what the input channels receive in drawn episodes."""
+    def show(self, draw: Draw) -> NDArray[np.float32]:
+        """Return what the input channels receive in drawn episodes, shape (n_episodes, n_steps, n_channels)."""
+        episodes = self.episodes(draw)
         n_channels = len(self.odours.channels)
-        out = np.empty((len(draw.items), self.n_steps, n_channels), np.float32)
-        trace(self._episodes(draw), work_space(Rows32, 0, n_channels), out)
+        out = np.empty((len(episodes.shown), self.n_steps, n_channels), np.float32)
+        trace(episodes, work_space(Rows32, 0, n_channels), out)
         return out
 
-    def _episodes(self, draw: Draw) -> Episodes:
-        """Return the kernel's view of drawn episodes."""
-        shown = self.items[draw.items]
-        return Episodes(self.odours.scaled, shown, self.steps, np.float32(self.noise), draw.keys)
+    def episodes(self, draw: Draw) -> Episodes:
+        """Return drawn episodes as the kernels take them."""
+        items = _positions("draw.items", _checks.instance("draw", draw, Draw).items, 1, len(self))
+        keys = _checks.whole_numbers("draw.keys", draw.keys, "two words per episode", 2, 2**32).astype(np.uint32)
+        if keys.shape != (len(items), 2):
+            raise ValueError(f"draw.keys must have shape ({len(items)}, 2), not {keys.shape}")
+        return Episodes(self.odours.scaled, self.items[items], self.steps, np.float32(self.noise), keys)
 
 
 class StaticTask(Task):
-    """`n_stimuli` of the odours, drawn at random, each with a random class, classes as equal in number as can be.
+    """A number of random odours, each with a random class; classes are of nearly equal size.
 
-    The stimuli of a smaller task are among those of a larger one with the same seed.
+    With the same seed, a larger task contains the stimuli of a smaller one.
 
     Parameters
     ----------
     odours
         The table that stimuli are drawn from.
     n_stimuli
-        How many of them to memorise.
+        Number of odours to memorise.
     n_classes
         Number of classes.
     seed
         Decides which stimuli and which classes.
     steps
-        Steps for which the stimulus is shown; 50 are 0.5 s.
+        Number of steps for which the stimulus is shown; 50 are 0.5 s.
     noise
         Standard deviation of the multiplicative input noise.
     """
@@ -158,7 +163,7 @@ class StaticTask(Task):
         n_classes = _checks.integer("n_classes", n_classes, 2)
         n_stimuli = _checks.integer("n_stimuli", n_stimuli, n_classes, max(n_classes, len(odours)))
         if n_stimuli > len(odours):
-            raise ValueError(f"n_stimuli and n_classes must be at most the {len(odours)} odours there are")
+            raise ValueError(f"n_stimuli and n_classes must be at most {len(odours)}, the number of odours")
         rng = _seeding.generator(seed, "task", "static")
         chosen = rng.permutation(len(odours))[:n_stimuli]
         labels = rng.permutation(n_stimuli) % n_classes
@@ -167,11 +172,11 @@ class StaticTask(Task):
 
 
 class SequenceTask(Task):
-    """Three stimuli in a row; the class depends on one of them and its context together.
+    """Three stimuli in a row; the class depends on one of them together with its context.
 
-    For each base sequence and each of its three positions, `n_classes` stimuli perturb that position, each with a
-    class of its own. Each of them is also met in `n_classes` - 1 other contexts, two new stimuli each, in which it
-    has each of the other classes. So there are 3 n_classes^2 n_bases sequences, in this order:
+    For each base sequence and each of its three positions, `n_classes` stimuli replace the one at that position, each
+    giving another class. Each of these perturbations also occurs in `n_classes` - 1 other contexts, of two new stimuli,
+    where it has the other classes. So there are 3 n_classes^2 n_bases sequences, in this order:
     `items.reshape(n_bases, 3, n_classes, n_classes, 3)` is indexed by base, position, perturbation, context (0: the
     base's own) and element.
 
@@ -186,7 +191,7 @@ class SequenceTask(Task):
     seed
         Decides which stimuli and which classes.
     steps
-        Steps for which each of the three stimuli is shown; 10 are 0.1 s.
+        Number of steps for which each of the three stimuli is shown; 10 are 0.1 s.
     noise
         Standard deviation of the multiplicative input noise.
     """
@@ -213,7 +218,7 @@ class SequenceTask(Task):
 
 
 class _SequenceMaker:
-    """Draws the sequences of a `SequenceTask`, no two alike, the three stimuli of each different."""
+    """Draws the sequences of a `SequenceTask`: no two the same, each of three different stimuli."""
 
     attempts = 1000
 
@@ -225,8 +230,8 @@ class _SequenceMaker:
         wanted, n = 3 * n_classes**2 * n_bases, self.n_odours
         needed = max(3 + n_classes, 6)  # a base and its perturbations; a base, a perturbation and a new context
         self.too_few = (
-            f"n_bases = {n_bases} with n_classes = {n_classes} asks for {wanted} different sequences of three odours, "
-            f"which {n} odours cannot give; use fewer bases, or more odours (`odours.resample`)"
+            f"n_bases = {n_bases} with n_classes = {n_classes} needs {wanted} different sequences of three odours, too "
+            f"many for {n} odours; use fewer bases, or more odours (`odours.resample`)"
         )
         if n < needed or wanted > n * (n - 1) * (n - 2):
             raise ValueError(self.too_few)
@@ -275,6 +280,6 @@ def _sequence(context: NDArray[np.intp], position: int, perturbation: int) -> tu
 
 
 def _positions(name: str, values: ArrayLike, n_dims: int, n: int) -> NDArray[np.intp]:
-    found = _checks.whole_numbers(name, values, f"whole numbers of {n_dims} dimension(s)", n_dims, n).copy()
+    found = _checks.whole_numbers(name, values, f"an array of integers with {n_dims} dimension(s)", n_dims, n).copy()
     found.flags.writeable = False
     return found

@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 
 import numpy as np
@@ -5,6 +6,7 @@ import pytest
 
 import kenyon as kn
 from kenyon.learning.metropolis import accept
+from tests import naive
 from tests.learning.test_updates import episodes, network
 
 
@@ -46,6 +48,25 @@ def test_running_costs_are_averages_of_batch_costs_from_the_first_on():
         e = 0.9 * e + 0.1 * cost
     assert info.proposals[0].cost == pytest.approx(e, rel=1e-5)
     assert info.proposals[0].proposed_cost != info.proposals[0].cost
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        kn.Metropolis(start=0.2, batch=2, period=10, eta_w=0.01),
+        kn.Composed(start=0.2, period=15, eta_w=0.01, eta_theta=0.002),
+        kn.Metropolis(start=0.2, search="per_neuron", period=15, eta_w=0.01, sigma=0.2),
+        kn.Composed(start=0.2, rule=kn.QLearning(), period=15, eta_w=0.01, eta_theta=0.002),
+    ],
+)
+def test_every_decision_equals_the_oracle(learner):
+    V, labels = episodes(np.random.default_rng(1), 200, 9, 2)
+    source = kn.Source(0, "t")
+    _, info = learner.update(learner.begin(V, 2, source), V, labels)
+    expected = naive.metropolis(learner, V.astype(np.float64), labels, source, 2)
+    np.testing.assert_allclose(np.array(info.proposals), np.array(expected), rtol=1e-4)
+    assert len(info.proposals) >= 10
+    assert {proposal.accepted for proposal in info.proposals} == {True, False}
 
 
 def run(learner, V, labels, name="t"):
@@ -103,10 +124,26 @@ def test_divergence_is_named_with_its_cause_and_remedy(learner):
     calm.update(calm.begin(V, 2, kn.Source(0, "t")), V, labels)
 
 
+def test_the_cause_named_is_the_last_episode_before_the_divergence():
+    V, labels = loud()
+    learner = kn.Learner()
+
+    def failure():
+        with pytest.raises(kn.Diverged) as caught:
+            learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+        return caught.value
+
+    first = failure()
+    V[first.episode] *= 0.9
+    assert failure().args == first.args
+    V[first.episode - 1] *= 1.1
+    assert failure().message != first.message
+
+
 def test_thresholds_that_fled_above_all_states_are_named():
     V, labels = loud(1300)
     learner = kn.GradientThresholds()
-    with pytest.raises(kn.Diverged, match="no neuron was active in 1000 episodes on end.*start lower"):
+    with pytest.raises(kn.Diverged, match="no neuron was active for 1000 consecutive episodes.*a lower start"):
         learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
     state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V[:700], labels[:700])  # counts on
     with pytest.raises(kn.Diverged, match="no neuron was active"):
@@ -126,11 +163,20 @@ def test_silence_is_counted_across_calls_and_within_them():
     assert state.silent == 0
 
 
+@pytest.mark.parametrize(("n_silent", "fails"), [(999, False), (1000, True)])
+def test_a_silence_of_1000_episodes_is_too_long(n_silent, fails):
+    V, labels = loud(1100)
+    V[50 : 50 + n_silent] = 0.0
+    learner = kn.Learner(eta_w=1e-5)
+    with pytest.raises(kn.Diverged, match="no neuron was active") if fails else contextlib.nullcontext():
+        learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+
+
 def test_a_search_has_ten_decisions_to_end_a_silence():
     V, labels = episodes(np.random.default_rng(0), 1200, 20, 2)
     learner = kn.Composed(start=50.0, period=100)
     state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V[:999], labels[:999])
-    with pytest.raises(kn.Diverged, match="no neuron was active in 1000 episodes"):
+    with pytest.raises(kn.Diverged, match="no neuron was active for 1000 consecutive episodes"):
         learner.update(state, V[999:], labels[999:])
 
 

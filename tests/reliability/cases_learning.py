@@ -27,6 +27,9 @@ case("Source.generator", SOURCE.generator, lambda: {"purpose": "choice", "number
 case("Diverged", kn.Diverged, lambda: {"name": "one", "episode": 3, "message": "why"})  # holds what it is given
 case("Prelearned", kn.Prelearned,
      lambda: {"theta_g": 0.5, "starts": V[0], "ends": V[0], "costs": V[0], "n_episodes": 3})  # fmt: skip
+case("Info", kn.Info, lambda: {"cost": V[0], "correct": V[0], "proposals": []})
+case("Proposal", kn.Proposal,
+     lambda: {"theta_g": 0.5, "proposed": 0.6, "cost": 2.0, "proposed_cost": 1.0, "accepted": True})  # fmt: skip
 
 SCHEDULE = kn.Schedule(2.0, 0.5, 10)
 case("Schedule", kn.Schedule, lambda: {"start": 2.0, "stop": 0.5, "episodes": 10, "geometric": True},
@@ -97,6 +100,12 @@ for name, learner in LEARNERS.items():
                                        "state": ("state", "labels")})  # fmt: skip
     case(f"{name}.readout", learner.readout, lambda state=state: {"state": state},
          {"state": words(LEARNERS["Learner"].begin(V, 3, SOURCE), LEARNERS["Metropolis"].begin(V, 2, SOURCE))})  # fmt: skip
+
+    if not plain:
+        case(f"{name}.slowed", learner.slowed, lambda: {"factor": 0.5}, {"factor": reals()},
+             words={"factor": ("factor", "mu")})  # fmt: skip
+        case(f"{name}.kernel_step", learner.kernel_step, lambda state=state: {"state": state},
+             {"state": words(LEARNERS["Learner"].begin(V, 3, SOURCE), LEARNERS["Metropolis"].begin(V, 2, SOURCE))})  # fmt: skip
 
 TARGETS = V[:, :2]
 REGRESSION = kn.Normalised(rule=kn.Regression())

@@ -9,6 +9,7 @@ from scipy import sparse
 
 import kenyon as kn
 from kenyon import connectivity
+from kenyon.tasks import Draw
 from tests.reliability.registry import case
 from tests.reliability.strategies import anything, arrays, counts, reals, words
 
@@ -100,6 +101,11 @@ of_draw = {"n_episodes": counts(50), "seed": anything(), "first": anything()}
 for name, task in {"Task": TASK.split(2)[0], "StaticTask": TASK, "SequenceTask": SEQUENCES}.items():
     case(f"{name}.draw", task.draw, lambda: {"n_episodes": 4, "seed": 1, "first": 2}, of_draw)
     case(f"{name}.inputs", task.inputs, lambda: {"n_episodes": 4, "seed": 1, "first": 2}, of_draw)
+    for method in ("show", "episodes"):
+        case(f"{name}.{method}", getattr(task, method), lambda task=task: {"draw": task.draw(4)},
+             {"draw": words(Draw([99], [0], [[1, 2]]), Draw([0.5], [0], [[1, 2]]), Draw([0, 1], [0, 1], [[1, 2]]),
+                            Draw(0, 0, 0), Draw([0], [0], "ab"), TASK.draw, TASK)},
+             words={"draw": ("draw", "draw.items", "draw.keys")})  # fmt: skip
     case(f"{name}.split", task.split, lambda: {"n_groups": 2}, {"n_groups": anything()},
          check=lambda parts: [right_task(part) for part in parts])  # fmt: skip
     case(f"{name}.names", task.names, lambda: {"item": 1}, {"item": anything()})
@@ -111,6 +117,7 @@ case("Reservoir", kn.Reservoir, lambda: {"n_neurons": 10, "n_inputs": 5, "connec
       "input_weights": words(*connectivity.INPUT_FORMS)},
      see=lambda reservoir: [reservoir.W, reservoir.W_in],
      words={"n_neurons": ("n_neurons", "neurons"), "seed": ("seed",)})  # fmt: skip
+case("Reservoir.rebuild", RESERVOIR.rebuild)
 case("Reservoir.run", RESERVOIR.run, lambda: {"inputs": INPUTS, "trajectory": False, "threads": 1},
      {"inputs": arrays(INPUTS), "trajectory": anything(), "threads": counts(4)}, clothes={"inputs": INPUTS},
      words={"inputs": TOO_LARGE})  # fmt: skip

@@ -19,7 +19,7 @@ from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, Thres
 from kenyon.estimators._series import Series, chunks, naming
 from kenyon.estimators._training import States, Told, Training
 from kenyon.learning.rules import Regression, Supervised
-from kenyon.learning.runs import show_progress
+from kenyon.progress import show_progress
 
 CALIBRATION_SERIES = 1000  # series that units and starts are taken from
 TARGET = 10.0  # size of the outputs wanted

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -17,7 +18,7 @@ from kenyon.estimators._base import TARGET, LearningEstimator, random_numbers
 from kenyon.estimators._series import check_as_many, check_unmasked, check_weights, naming
 from kenyon.estimators._training import Told
 from kenyon.learning.rules import Supervised
-from kenyon.readout import draw_choices, softmax
+from kenyon.readout import draw_choices
 
 HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
 
@@ -91,7 +92,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return softmax(y), the probability with which `decide` takes each class, shape (n, n_classes)."""
-        return softmax(self._outputs(X) / self.readout_.temperature)
+        return np.asarray(softmax(np.asarray(self._outputs(X) / self.readout_.temperature, np.float64), axis=1))
 
     def decide(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Return a label for each series, drawn with the probabilities of `predict_proba`.

@@ -16,9 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from kenyon import _checks, _seeding
 from kenyon.experiment.config import FORMAT, TrialConfig
-from kenyon.learning.in_turn import train_in_turn
 from kenyon.learning.learners import HALVINGS, GradientWeights
-from kenyon.learning.training import train
+from kenyon.learning.training import train, train_in_turn
 from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
@@ -167,7 +166,7 @@ def _examples(reservoir: Reservoir, task: Task, n: int, seed: int) -> dict[str, 
     _, first = np.unique(draw.items, return_index=True)
     chosen = np.sort(first)[:n]
     draw = type(draw)(draw.items[chosen], draw.labels[chosen], draw.keys[chosen])
-    inputs = task._inputs(draw)
+    inputs = task.show(draw)
     trace = np.asarray(reservoir.run(inputs[:1], trajectory=True))[0]
     return {
         "example_state": (("example", "neuron"), reservoir.run(inputs)),

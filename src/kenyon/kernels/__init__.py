@@ -1,1 +1,1 @@
-"""Compiled kernels on bare arrays. Nothing is checked here: callers do."""
+"""Compiled kernels on bare arrays. They check nothing: callers do."""

@@ -1,7 +1,7 @@
 """Compiled kernels on disk, keyed by the source of all kernels.
 
-Numba recompiles a cached function when the file it stands in changes, but not when a file it calls into does: an edit
-of the lanes would leave stale machine code that gives wrong numbers without a word.
+Numba recompiles a cached function when its own file changes, but not when a file that it calls into does: after an edit
+of the lanes, stale machine code would silently give wrong numbers.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ def source_digest(folder: Path = Path(__file__).parent) -> str:
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of a function, whose entries also name the source of all kernels."""
+    """Numba's cache of a function, with the source of all kernels as part of the key."""
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         return *super()._index_key(signature, codegen), source_digest()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that runs without the interpreter's lock, and keep the machine code on disk."""
+    """Compile a function to run without the interpreter's lock, and keep the machine code on disk."""
     compiled = njit(nogil=True)(function)
     compiled._cache = KernelCache(function)
     return compiled

@@ -1,6 +1,9 @@
-"""What a block of episodes is shown, step by step, in lanes.
+"""The input of a block of episodes, step by step, in lanes.
 
-s_i(t) = s_i (1 + sigma xi_i(t))
+    s_i(t) = s_i (1 + sigma xi_i(t))
+
+A block is as many episodes as there are lanes, and `first` is the number of its first episode. Lanes beyond the last
+episode repeat it, and nobody reads them. `k0` and `k1` are the two words of each lane's noise key.
 """
 
 from typing import NamedTuple
@@ -15,18 +18,18 @@ from kenyon.kernels.noise import normal_pair
 
 
 class Work(NamedTuple):
-    """Work space for a block of episodes, all of the same number of lanes."""
+    """Work space for a block of episodes; rows have a lane per episode."""
 
     state: Rows  # a row per neuron, then one per channel
-    new: Rows
-    clean: Rows  # a row per channel
-    words: Rows
+    new: Rows  # the state after the step
+    clean: Rows  # a row per channel: the input without noise
+    words: Rows  # two rows: the noise keys
 
 
 class Episodes(NamedTuple):
-    """What a block of episodes is shown.
+    """The input of episodes.
 
-    Episode k shows rows shown[k, 0], shown[k, 1], ... of `table` for `steps` steps each, channel i at step t
+    Episode k shows rows shown[k, 0], shown[k, 1], ... of `table` for `steps` steps each. Channel i at step t is
     multiplied by 1 + noise xi_i(t), xi drawn with the episode's own key.
     """
 
@@ -38,7 +41,7 @@ class Episodes(NamedTuple):
 
 
 def work_space(rows: type[Rows], n_neurons: int, n_channels: int) -> Work:
-    """Return work space for blocks of as many episodes as `rows` has lanes."""
+    """Return work space for blocks of as many episodes as a row of this type has lanes."""
     width, n_rows = WIDTHS[rows], n_neurons + n_channels
     state, new, clean = (rows(aligned(n, width)) for n in (n_rows, n_rows, n_channels))
     return Work(state, new, clean, rows(np.empty((2, width), np.uint32)))
@@ -46,7 +49,7 @@ def work_space(rows: type[Rows], n_neurons: int, n_channels: int) -> Work:
 
 @njit
 def _show(table, shown, element, first, clean):
-    """Lay out what each lane is shown, channel by channel; lanes past the last episode repeat it."""
+    """Write element number `element` of each lane's episode to `clean`, shape (n_channels, n_lanes)."""
     last = len(shown) - 1
     for lane in range(clean.shape[1]):
         row = shown[min(first + lane, last), element]
@@ -56,7 +59,7 @@ def _show(table, shown, element, first, clean):
 
 @njit
 def load_keys(keys, first, words):
-    """Return the keys of a block, a lane per episode; lanes past the last episode repeat it."""
+    """Return k0 and k1 of a block, given the keys of all episodes, shape (n_episodes, 2); `words` is work space."""
     last = len(keys) - 1
     for lane in range(words.values.shape[1]):
         row = min(first + lane, last)
@@ -66,7 +69,7 @@ def load_keys(keys, first, words):
 
 @njit
 def _add_noise(clean, sigma, k0, k1, step, inputs, first_row):
-    """Write s = clean (1 + sigma xi) of one step to rows `first_row` and on of `inputs`."""
+    """Write s = clean (1 + sigma xi) of one step to `inputs`, from row `first_row` on."""
     n_channels = uintp(len(clean.values))
     for pair in range((n_channels + uintp(1)) // uintp(2)):
         z0, z1 = normal_pair(k0, k1, np.uint32(step), np.uint32(pair))
@@ -80,7 +83,7 @@ def _add_noise(clean, sigma, k0, k1, step, inputs, first_row):
 
 @njit
 def write_input(episodes, clean, k0, k1, first, step, state, row):
-    """Write s(t) of this block to rows `row` and on of `state`."""
+    """Write s(t) of a block at t = `step` to `state`, from row `row` on; `clean` carries over from step to step."""
     if step % episodes.steps == 0:
         _show(episodes.table, episodes.shown, step // episodes.steps, first, clean.values)
     if episodes.noise > 0:
@@ -92,7 +95,7 @@ def write_input(episodes, clean, k0, k1, first, step, state, row):
 
 @kernel
 def trace(episodes, work, out):
-    """Write what the episodes' input channels receive to `out`, shape (n_episodes, n_steps, n_channels)."""
+    """Write the input of `Episodes` to `out`, shape (n_episodes, n_steps, n_channels); `work` needs no neurons."""
     n_episodes, n_steps, n_channels = out.shape
     inputs, width = work.state.values, work.state.values.shape[1]
     for first in range(0, n_episodes, width):

@@ -1,12 +1,13 @@
 """SIMD lanes as Numba types: the only file that speaks LLVM.
 
 Lanes are a few float32 or uint32 numbers (8, 16 or 32 of them: the width is part of the type), held in vector registers
-and worked on lane by lane. Plain Numba loops keep such accumulators in memory, which costs a factor of four. Kernels
-use them like numbers: `+ - *` and, on words, `& ^ << >>`; a plain number among the operands stands for itself in every
-lane. A lane never sees its neighbours, so results depend neither on the lane an episode happens to sit in, nor on the
-width, nor on how many lanes one register of the machine holds.
+and worked on lane by lane. Plain Numba loops keep such accumulators in memory, which is four times as slow. Kernels
+use them like numbers: `+ - *` and, on words, `& ^ << >>`; a plain number among the operands is repeated in every lane.
+A lane never sees its neighbours, so results depend neither on the lane of an episode, nor on the width, nor on how many
+lanes one register of the machine holds.
 
-Arrays that lanes are loaded from are C-contiguous. Nothing here checks bounds: callers do.
+Arrays that lanes are loaded from are C-contiguous, and elements are counted in memory order. Indices are unsigned
+(`uintp`), which spares checks for negative ones. Nothing here checks bounds: callers do.
 """
 
 import math
@@ -21,7 +22,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
-LANES = 32  # of kernels that have one width only
+LANES = 32  # in kernels that have only one width
 
 
 class LanesType(types.Type):  # type: ignore[misc]
@@ -83,7 +84,7 @@ def _element_pointer(lanes: LanesType, context: Any, builder: Any, array: Any, v
 
 @intrinsic
 def load_at(typing: Any, array: Any, index: Any) -> Any:
-    """LANES consecutive elements of an array, in memory order, from element `index` on."""
+    """Return LANES consecutive elements of an array, from element `index` on."""
     lanes = LanesType(array.dtype, LANES)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -94,7 +95,7 @@ def load_at(typing: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def store_at(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
-    """Write lanes to an array, in memory order, from element `index` on."""
+    """Write LANES numbers to an array, from element `index` on."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _element_pointer(lanes, context, builder, signature.args[0], args[0], args[1])
@@ -116,7 +117,7 @@ def _row_pointer(context: Any, builder: Any, rows: Any, value: Any, row: Any) ->
 
 @intrinsic
 def load(typing: Any, rows: Any, row: Any) -> Any:
-    """Lanes of one row."""
+    """Return one row of `Rows`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load(_row_pointer(context, builder, signature.args[0], *args), align=4)
@@ -126,7 +127,7 @@ def load(typing: Any, rows: Any, row: Any) -> Any:
 
 @intrinsic
 def store(typing: Any, rows: Any, row: Any, lanes: Any) -> Any:
-    """Write lanes to one row."""
+    """Write one row of `Rows`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.store(args[2], _row_pointer(context, builder, signature.args[0], args[0], args[1]), align=4)
@@ -137,7 +138,7 @@ def store(typing: Any, rows: Any, row: Any, lanes: Any) -> Any:
 
 @intrinsic
 def gather(typing: Any, values: Any, places: Any, row: Any) -> Any:
-    """Elements of an array of floats, in memory order, at the places that a row of words names."""
+    """Return the elements of `values`, `Rows` of floats, whose numbers are in one row of `places`, `Rows` of words."""
     lanes, words = LanesType(types.float32, WIDTHS[places.instance_class]), ir.IntType(32)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -155,7 +156,7 @@ def gather(typing: Any, values: Any, places: Any, row: Any) -> Any:
 
 @intrinsic
 def item(typing: Any, array: Any, index: Any) -> Any:
-    """Element `index` of a contiguous array, with no wrap-around for negative ones."""
+    """Return element `index` of an array."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -203,20 +204,21 @@ def _elementwise(result: types.Type, operands: tuple[types.Type, ...], build: Ca
     """
 
     def typed(*given: Any) -> Any:
-        widths = {one.width for one in given if isinstance(one, LanesType)}
+        widths = {operand.width for operand in given if isinstance(operand, LanesType)}
         if len(widths) != 1:
             return None
         (width,) = widths
         wanted = [LanesType(kind, width) for kind in operands]
-        if not all(one == lanes or isinstance(one, types.Number) for one, lanes in zip(given, wanted, strict=True)):
+        fits = (a == lanes or isinstance(a, types.Number) for a, lanes in zip(given, wanted, strict=True))
+        if not all(fits):
             return None
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             values = [
                 value
-                if isinstance(one, LanesType)
-                else _splat(builder, context.cast(builder, value, one, lanes.scalar), lanes)
-                for value, one, lanes in zip(args, signature.args, wanted, strict=True)
+                if isinstance(kind, LanesType)
+                else _splat(builder, context.cast(builder, value, kind, lanes.scalar), lanes)
+                for value, kind, lanes in zip(args, signature.args, wanted, strict=True)
             ]
             return build(builder, *values)
 
@@ -265,7 +267,7 @@ def _cast(name: str, kind: Any) -> Callable[..., Any]:
 
 @intrinsic
 def sum_lanes(typing: Any, lanes: Any) -> Any:
-    """Sum all lanes, halves added to halves, so always in the same order."""
+    """Sum all lanes by adding one half to the other, again and again: always in the same order."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value, size, word = args[0], lanes.width, ir.IntType(32)
@@ -285,15 +287,13 @@ def sum_lanes(typing: Any, lanes: Any) -> Any:
 
 
 _float, _word = types.float32, types.uint32
-# a b + c: rounded once where the processor has it, as every processor of the last ten years does
+# a b + c, rounded once if the processor can, as all of the last ten years can
 fma = _elementwise(_float, (_float, _float, _float), _llvm_function("fmuladd"))
 sqrt = _elementwise(_float, (_float,), _llvm_function("sqrt"))
 relu = _elementwise(_float, (_float,), _relu)
-where_positive = _elementwise(_float, (_float, _float), _where_positive)  # the second where the first is > 0, else 0
-zero_up_to = _elementwise(
-    _float, (_float, _float), _zero_up_to
-)  # 0 where the first is up to the second, else the first
-choose = _elementwise(_float, (_word, _float, _float), _select_bit)
+where_positive = _elementwise(_float, (_float, _float), _where_positive)  # b where a > 0, else 0
+zero_up_to = _elementwise(_float, (_float, _float), _zero_up_to)  # 0 where a <= b, else a
+choose = _elementwise(_float, (_word, _float, _float), _select_bit)  # b where a is not 0, else c
 to_float = _elementwise(_float, (_word,), _cast("uitofp", ir.FloatType()))
 bits_of = _elementwise(_word, (_float,), _cast("bitcast", ir.IntType(32)))
 from_bits = _elementwise(_float, (_word,), _cast("bitcast", ir.FloatType()))
@@ -313,8 +313,8 @@ def _overload(symbol: Any, builds: dict[types.Type, Callable[..., Any]]) -> None
     compiled = {kind: _elementwise(kind, (kind, kind), build) for kind, build in builds.items()}
 
     @overload(symbol)
-    def _apply(a, b):  # bare, because Numba wants the signature of the lambda
-        lanes = [one for one in (a, b) if isinstance(one, LanesType)]
+    def _apply(a, b):  # no annotations: Numba compares its signature with that of the lambda
+        lanes = [operand for operand in (a, b) if isinstance(operand, LanesType)]
         if lanes and lanes[0].scalar in compiled:
             work = compiled[lanes[0].scalar]
             return lambda a, b: work(a, b)

@@ -4,19 +4,36 @@
     dW_ji    =  step_W     e_j x_i
     dtheta_i = -step_theta H(x_i) sum_j e_j W_ji
 
-where e_j = y_true_j - y_j for every class or target j (supervised), or e_a = R - y_a for the action taken,
-and nothing for the others (Q-learning; see `rules`). With fixed steps, step_W = eta_W and step_theta = eta_theta. With
-the normalised step
+where e_j = y_true_j - y_j for every class or output j (supervised, regression), or e_a = R - y_a for the action taken
+and none for the others (Q-learning; see `rules`). With fixed steps, step_W = eta_W and step_theta = eta_theta. With the
+normalised step
 
     step_W = mu / ( |x|^2 + kappa sum_{i: x_i > 0} sum_j W_ji^2 ),    step_theta = kappa step_W
 
 over the rows j that learn, so that one step shrinks the error by the factor 1 - mu, to first order. A batch's
 gradient is the mean over its episodes (normalised: mean numerators over mean denominators). Several networks may
-learn from the same episodes side by side, some episodes each in turn: a Metropolis pair, or all the starts of
+learn from the same episodes side by side, taking turns every few episodes: a Metropolis pair, or all the starts of
 prelearning.
 
-Lanes are neurons. Rows are padded to whole lanes with neurons whose threshold is infinite, which are never active and
-so never learn.
+Layout. Lanes are neurons, LANES of them at a time. Lanes are loaded by the number of their first element in memory
+order (C order), so arrays are indexed as if they were flat:
+
+    W, grad_W           (n_networks, n_classes, n_padded): [m, j, i] is element (m n_classes + j) n_padded + i
+    theta, grad_theta   (n_networks, n_padded): [m, i] is element m n_padded + i
+    V                   (n_episodes, n_neurons): [n, i] is element n n_neurons + i
+
+Rows of W and theta are padded to whole lanes with neurons whose threshold is infinite: never active, they never learn.
+Rows of V are not padded, so their last, incomplete lanes are copied to `tail`, which is zero from there on.
+
+Arguments that the functions share:
+
+    step, nets              a `Step` and `Networks`
+    m, n                    the number of the network and of the episode
+    W_start, theta_start    the elements at which network m begins in W and theta
+    first, last             the rows of W that learn: first <= j < last
+    x, y, e                 (n_used,), (n_classes,), (n_classes,): features, outputs and errors of one network in one
+                            episode; n_used is n_neurons rounded up to whole lanes
+    local                   whether thresholds learn
 """
 
 from typing import NamedTuple
@@ -32,12 +49,12 @@ BLOCK = 32  # episodes that a network sees before the next one does, so that it 
 
 
 class Networks(NamedTuple):
-    """Readouts that learn side by side, and what they carry from episode to episode. Changed in place."""
+    """Readouts that learn side by side, and what they carry from episode to episode. Kernels change them in place."""
 
     W: NDArray[np.float32]  # (n_networks, n_classes, n_padded)
     theta: NDArray[np.float32]  # (n_networks, n_padded)
-    grad_W: NDArray[np.float32]  # sums over the running batch
-    grad_theta: NDArray[np.float32]
+    grad_W: NDArray[np.float32]  # as W: sums over the current batch
+    grad_theta: NDArray[np.float32]  # as theta
     size: NDArray[np.float64]  # (n_networks, 2): sums over the batch of E and of the step's denominator
     running: NDArray[np.float64]  # (n_networks,): running average of E
 
@@ -55,11 +72,11 @@ class Step(NamedTuple):
     normalised: bool  # steps as above, not fixed
     rate_W: np.float32  # eta_W, or mu
     rate_theta: np.float32  # eta_theta, or kappa
-    batch: int
-    by_reward: bool  # Q-learning, not supervised
-    regression: bool  # real numbers are wanted, not classes
+    batch: int  # episodes to a gradient step
+    by_reward: bool  # Q-learning
+    regression: bool  # targets are real numbers, not classes
     target: np.float32  # y_true of the right class, or the reward for choosing it; 0 for the others
-    alpha: float  # of the running average
+    alpha: float  # share of a batch's cost in the running average
 
 
 class EpisodeLog(NamedTuple):
@@ -87,39 +104,39 @@ def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
 
 
 def episode_log(n_networks: int, n_episodes: int) -> EpisodeLog:
-    """Return room for what happens."""
+    """Return an empty log."""
     shape = (n_networks, n_episodes)
     return EpisodeLog(np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.float32))
 
 
 @njit
 def _read(V, n, nets, m, thresholds, tail, x, y):
-    """Write x of episode n and y of network m; return |x|^2. The first two rows ride on the pass that makes x."""
+    """Write x and y of network m in episode n; return |x|^2. The first two outputs ride on the pass that makes x."""
     n_neurons, n_padded = uintp(V.shape[1]), uintp(nets.theta.shape[1])
     whole = n_neurons // uintp(LANES) * uintp(LANES)
     for i in range(n_neurons - whole):
         tail[i] = V[n, whole + uintp(i)]
-    shown, own, row = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
+    V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
     zero = lanes_of(np.float32(0))
     norm2 = finite = y0 = y1 = zero
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        v = load_at(V, shown + i) if i < whole else load_at(tail, i - whole)
-        finite = fma(v, zero, finite)  # NaN from here on if v is not, which relu would hide
+        v = load_at(V, V_start + i) if i < whole else load_at(tail, i - whole)
+        finite = fma(v, zero, finite)  # NaN from here on if v is not finite, which relu would hide
         if thresholds:
-            v = relu(v - load_at(nets.theta, own + i))
+            v = relu(v - load_at(nets.theta, theta_start + i))
         store_at(x, i, v)
         norm2 = fma(v, v, norm2)
-        y0 = fma(load_at(nets.W, row + i), v, y0)
-        y1 = fma(load_at(nets.W, row + n_padded + i), v, y1)
+        y0 = fma(load_at(nets.W, W_start + i), v, y0)
+        y1 = fma(load_at(nets.W, W_start + n_padded + i), v, y1)
     y[0], y[1] = sum_lanes(y0), sum_lanes(y1)
     for j in range(2, len(y)):
-        y[j] = _output(nets.W, row + uintp(j) * n_padded, x)
+        y[j] = _output(nets.W, W_start + uintp(j) * n_padded, x)
     return sum_lanes(norm2 + finite)
 
 
 @njit
 def _output(W, row, x):
-    """Return y of one row."""
+    """Return sum_i W_ji x_i, row j of W beginning at element `row`."""
     total = lanes_of(np.float32(0))
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         total = fma(load_at(W, row + i), load_at(x, i), total)
@@ -128,7 +145,7 @@ def _output(W, row, x):
 
 @njit
 def _active_weight(W, row, x):
-    """Sum of W_ji^2 over active neurons."""
+    """Return the sum of W_ji^2 over active neurons, row j of W beginning at element `row`."""
     total = lanes_of(np.float32(0))
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         w = load_at(W, row + i)
@@ -137,76 +154,77 @@ def _active_weight(W, row, x):
 
 
 @njit
-def _learn_one(W, rows, theta, own, x, e, rate_W, rate_theta, local):
-    """Take a step along one episode: rows of W that learn, and thresholds by the weights as they were."""
-    base, first, last, size = rows
+def _learn_one(W, W_start, theta, theta_start, first, last, x, e, rate_W, rate_theta, local):
+    """Take a step along one episode's gradient; thresholds see the weights as they were before it."""
+    n_padded = uintp(theta.shape[1])
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         active, pull = load_at(x, i), lanes_of(np.float32(0))
         for j in range(first, last):
-            place = (base + uintp(j)) * size + i
+            place = W_start + uintp(j) * n_padded + i
             w, error = load_at(W, place), e[j]
             pull = fma(lanes_of(error), w, pull)
             store_at(W, place, fma(lanes_of(rate_W * error), active, w))
         if local:
             change = lanes_of(-rate_theta) * where_positive(active, pull)
-            store_at(theta, own + i, load_at(theta, own + i) + change)
+            store_at(theta, theta_start + i, load_at(theta, theta_start + i) + change)
 
 
 @njit
-def _learn_two(W, row, theta, own, x, e, rate_W, rate_theta, local):
-    """Do the same for exactly two rows, the usual number, with all factors held in registers."""
-    size = uintp(theta.shape[1])
+def _learn_two(W, W_start, theta, theta_start, x, e, rate_W, rate_theta, local):
+    """Do the same for exactly two classes, the usual number, with all factors held in registers."""
+    n_padded = uintp(theta.shape[1])
     e0, e1, rate = lanes_of(e[0]), lanes_of(e[1]), lanes_of(-rate_theta)
     f0, f1 = lanes_of(rate_W * e[0]), lanes_of(rate_W * e[1])
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        active, w0, w1 = load_at(x, i), load_at(W, row + i), load_at(W, row + size + i)
-        store_at(W, row + i, fma(f0, active, w0))
-        store_at(W, row + size + i, fma(f1, active, w1))
+        active, w0, w1 = load_at(x, i), load_at(W, W_start + i), load_at(W, W_start + n_padded + i)
+        store_at(W, W_start + i, fma(f0, active, w0))
+        store_at(W, W_start + n_padded + i, fma(f1, active, w1))
         if local:
             pull = where_positive(active, fma(e1, w1, e0 * w0))
-            store_at(theta, own + i, fma(rate, pull, load_at(theta, own + i)))
+            store_at(theta, theta_start + i, fma(rate, pull, load_at(theta, theta_start + i)))
 
 
 @njit
-def _collect(W, grad_W, rows, grad_theta, own, x, e, local):
+def _collect(W, grad_W, W_start, grad_theta, theta_start, first, last, x, e, local):
     """Add one episode to the batch's gradient."""
-    base, first, last, size = rows
+    n_padded = uintp(grad_theta.shape[1])
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         active, pull = load_at(x, i), lanes_of(np.float32(0))
         for j in range(first, last):
-            place = (base + uintp(j)) * size + i
+            place = W_start + uintp(j) * n_padded + i
             error = lanes_of(e[j])
             pull = fma(error, load_at(W, place), pull)
             store_at(grad_W, place, fma(error, active, load_at(grad_W, place)))
         if local:
-            store_at(grad_theta, own + i, load_at(grad_theta, own + i) + where_positive(active, pull))
+            change = where_positive(active, pull)
+            store_at(grad_theta, theta_start + i, load_at(grad_theta, theta_start + i) + change)
 
 
 @njit
-def _collect_two(W, grad_W, row, grad_theta, own, x, e, local):
-    """Do the same for exactly two rows, the usual number."""
-    size = uintp(grad_theta.shape[1])
+def _collect_two(W, grad_W, W_start, grad_theta, theta_start, x, e, local):
+    """Do the same for exactly two classes, the usual number."""
+    n_padded = uintp(grad_theta.shape[1])
     e0, e1 = lanes_of(e[0]), lanes_of(e[1])
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        active = load_at(x, i)
-        store_at(grad_W, row + i, fma(e0, active, load_at(grad_W, row + i)))
-        store_at(grad_W, row + size + i, fma(e1, active, load_at(grad_W, row + size + i)))
+        active, place0, place1 = load_at(x, i), W_start + i, W_start + n_padded + i
+        store_at(grad_W, place0, fma(e0, active, load_at(grad_W, place0)))
+        store_at(grad_W, place1, fma(e1, active, load_at(grad_W, place1)))
         if local:
-            pull = where_positive(active, fma(e1, load_at(W, row + size + i), e0 * load_at(W, row + i)))
-            store_at(grad_theta, own + i, load_at(grad_theta, own + i) + pull)
+            pull = where_positive(active, fma(e1, load_at(W, place1), e0 * load_at(W, place0)))
+            store_at(grad_theta, theta_start + i, load_at(grad_theta, theta_start + i) + pull)
 
 
 @njit
-def _apply_gradient(values, gradient, first, size, rate):
-    """Take a step along a batch's gradient, and forget the gradient."""
-    for i in range(first, first + size, uintp(LANES)):
+def _apply_gradient(values, gradient, start, size, rate):
+    """Take a step along a batch's gradient, for `size` elements from `start` on, and reset the gradient to 0."""
+    for i in range(start, start + size, uintp(LANES)):
         store_at(values, i, fma(lanes_of(rate), load_at(gradient, i), load_at(values, i)))
         store_at(gradient, i, lanes_of(np.float32(0)))
 
 
 @njit
 def _rates(step, denominator, n):
-    """Return the steps of W and theta for a batch of n whose denominators sum to `denominator`."""
+    """Return step_W and step_theta for gradients summed over n episodes, as `denominator` is."""
     if not step.normalised:
         return step.rate_W / np.float32(n), step.rate_theta / np.float32(n)
     if denominator <= 0:
@@ -217,7 +235,7 @@ def _rates(step, denominator, n):
 
 @kernel
 def choose(y, temperature, u, sums):
-    """Draw a class from softmax(y / temperature) with the uniform number u; -1 where a NaN is in y.
+    """Draw a class from softmax(y / temperature) with the uniform number u; -1 if y holds a NaN.
 
     `sums` is work space, one number per class.
     """
@@ -238,7 +256,7 @@ def choose(y, temperature, u, sums):
 
 @njit
 def _supervised(step, y, label, e):
-    """Fill the errors of all rows; return the cost."""
+    """Write the errors of all classes to `e`; return the cost."""
     cost = np.float32(0)
     for j in range(len(y)):
         e[j] = (step.target if j == label else np.float32(0)) - y[j]
@@ -247,40 +265,53 @@ def _supervised(step, y, label, e):
 
 
 @njit
-def _real(wanted, row, y, e):
-    """Fill the errors of all rows where real numbers are wanted; return the cost."""
+def _regression(targets, row, y, e):
+    """Write the errors of all outputs to `e`, given a row of targets; return the cost."""
     cost = np.float32(0)
     for j in range(len(y)):
-        e[j] = wanted[row, j] - y[j]
+        e[j] = targets[row, j] - y[j]
         cost += e[j] * e[j]
     return cost
 
 
 @njit
 def _by_reward(step, y, action, label, e):
-    """Fill the error of the action taken, the only one whose reward is known; return the cost."""
+    """Write the error of the action taken, the only one whose reward is known, to `e`; return the cost."""
     reward = step.target if action == label else np.float32(0)
     e[action] = reward - y[action]
     return e[action] * e[action]
 
 
 @kernel
-def learn(step, nets, V, labels, wanted, uniforms, temperatures, n_in_batch, out, place):
-    """Let all networks learn from episodes, `n_in_batch` of whose running batch they have seen already.
+def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, out, place):
+    """Let all networks learn from episodes in order.
 
-    A label is the right class; in regression, the episode's row of `wanted`, shape (n_rows, n_outputs).
-    `uniforms`, shape (n_episodes, n_choosing), draws the choices of the first `n_choosing` networks. To learn by reward
-    all must choose. What happens is written to `out` from column `place` on.
+    Parameters
+    ----------
+    V
+        (n_episodes, n_neurons): hidden states.
+    labels
+        (n_episodes,): the right class; in regression, which row of `targets` belongs to the episode.
+    targets
+        (n_rows, n_classes): in regression, the outputs wanted; otherwise not looked at.
+    uniforms
+        (n_episodes, n_choosing): random numbers that draw the choices of the first `n_choosing` networks. In
+        Q-learning all networks must choose.
+    temperatures
+        (n_episodes,): of the choices.
+    n_in_batch
+        How many episodes of the current batch the networks have seen already.
+    out, place
+        An `EpisodeLog`, and its column for the first of these episodes.
     """
     n_networks, n_classes, n_padded = nets.W.shape
-    size = uintp(n_padded)
     n_used = -(-V.shape[1] // LANES) * LANES
     x, tail = np.empty(n_used, np.float32), np.zeros(LANES, np.float32)
     y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     for start in range(0, len(V), BLOCK):
         end = min(start + BLOCK, len(V))
         for m in range(n_networks):
-            base, place_in_batch = m * n_classes, n_in_batch
+            W_start, place_in_batch = uintp(m * n_classes) * uintp(n_padded), n_in_batch
             for n in range(start, end):
                 place_in_batch += 1
                 norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
@@ -290,7 +321,7 @@ def learn(step, nets, V, labels, wanted, uniforms, temperatures, n_in_batch, out
                     first, last = max(action, 0), max(action, 0) + 1
                     cost = _by_reward(step, y, first, labels[n], e)
                 elif step.regression:
-                    cost = _real(wanted, labels[n], y, e)
+                    cost = _regression(targets, labels[n], y, e)
                 else:
                     cost = _supervised(step, y, labels[n], e)
                 k = place + n
@@ -298,7 +329,7 @@ def learn(step, nets, V, labels, wanted, uniforms, temperatures, n_in_batch, out
                 denominator = norm2
                 if step.normalised and step.local:
                     for j in range(first, last):
-                        denominator += step.rate_theta * _active_weight(nets.W, uintp(base + j) * size, x)
+                        denominator += step.rate_theta * _active_weight(nets.W, W_start + uintp(j * n_padded), x)
                 nets.size[m, 0] += cost
                 nets.size[m, 1] += denominator
                 _update(step, nets, m, first, last, x, e, place_in_batch)
@@ -309,37 +340,39 @@ def learn(step, nets, V, labels, wanted, uniforms, temperatures, n_in_batch, out
 
 @njit
 def _update(step, nets, m, first, last, x, e, n_in_batch):
-    """Learn from one episode, at once or as a part of its batch."""
-    n_classes, size = uintp(nets.W.shape[1]), uintp(nets.W.shape[2])
-    rows, own = (uintp(m) * n_classes, first, last, size), uintp(m) * size
+    """Learn from one episode: at once, or as number `n_in_batch` of its batch, counted from 1."""
+    W, theta, n_classes, n_padded = nets.W, nets.theta, uintp(nets.W.shape[1]), uintp(nets.W.shape[2])
+    theta_start, W_start = uintp(m) * n_padded, uintp(m) * n_padded * n_classes
+    two = n_classes == 2 and last - first == 2
     if step.batch == 1:
         rate_W, rate_theta = _rates(step, nets.size[m, 1], 1)
-        if n_classes == 2 and last - first == 2:
-            _learn_two(nets.W, own * n_classes, nets.theta, own, x, e, rate_W, rate_theta, step.local)
+        if two:
+            _learn_two(W, W_start, theta, theta_start, x, e, rate_W, rate_theta, step.local)
         else:
-            _learn_one(nets.W, rows, nets.theta, own, x, e, rate_W, rate_theta, step.local)
+            _learn_one(W, W_start, theta, theta_start, first, last, x, e, rate_W, rate_theta, step.local)
     else:
-        if n_classes == 2 and last - first == 2:
-            _collect_two(nets.W, nets.grad_W, own * n_classes, nets.grad_theta, own, x, e, step.local)
+        if two:
+            _collect_two(W, nets.grad_W, W_start, nets.grad_theta, theta_start, x, e, step.local)
         else:
-            _collect(nets.W, nets.grad_W, rows, nets.grad_theta, own, x, e, step.local)
+            _collect(W, nets.grad_W, W_start, nets.grad_theta, theta_start, first, last, x, e, step.local)
         if n_in_batch == step.batch:
             rate_W, rate_theta = _rates(step, nets.size[m, 1], step.batch)
-            _apply_gradient(nets.W, nets.grad_W, own * n_classes, size * n_classes, rate_W)
+            _apply_gradient(W, nets.grad_W, W_start, n_padded * n_classes, rate_W)
             if step.local:
-                _apply_gradient(nets.theta, nets.grad_theta, own, size, -rate_theta)
+                _apply_gradient(theta, nets.grad_theta, theta_start, n_padded, -rate_theta)
     if n_in_batch == step.batch:
         _average(nets, m, step)
 
 
 @njit
 def _average(nets, m, step):
-    """Take the batch's cost into the running average, which starts at the first; infinite once a cost was."""
-    cost = nets.size[m, 0] / step.batch
-    old = nets.running[m]
+    """Take the batch's cost into the running average, which begins with the first and stays infinite once a cost was.
+
+    Then reset the batch's sums.
+    """
+    cost, old = nets.size[m, 0] / step.batch, nets.running[m]
     if not np.isfinite(cost):
         nets.running[m] = np.inf
     else:
         nets.running[m] = cost if np.isnan(old) else (1 - step.alpha) * old + step.alpha * cost
-    nets.size[m, 0] = 0.0
-    nets.size[m, 1] = 0.0
+    nets.size[m] = 0.0

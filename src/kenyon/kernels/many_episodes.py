@@ -1,10 +1,11 @@
-"""The kernel: a sparse matrix times a block of episodes, fused with noise, relu and leak.
+"""The kernel for many episodes: a sparse matrix times a block of episodes, fused with noise, relu and leak.
 
     V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + rho W V(t) ]
 
-Lanes are episodes. The state of a block has a row per neuron and, below, a row per input channel, so that [rho W |
-W_in] is one sparse matrix: each of its nonzeros is one broadcast and one multiply-add of all lanes, and one pass over
-it serves a whole block. One episode alone has no use for lanes of episodes: see `one_episode`.
+Lanes are episodes. The state of a block is an array (n_neurons + n_channels, n_lanes): a row per neuron and, below, a
+row per input channel. So [rho W | W_in] is one sparse matrix: each of its nonzeros is one broadcast and one
+multiply-add of all lanes, and one pass over it serves a whole block. A single episode would leave most lanes idle: see
+`one_episode`.
 """
 
 from typing import NamedTuple
@@ -18,16 +19,16 @@ from kenyon.kernels.cache import kernel
 from kenyon.kernels.inputs import load_keys, write_input
 from kenyon.kernels.lanes import fma, item, lanes_like, load, relu, store, zero_up_to
 
-# States up to this count as 0: those of neurons at rest would end as denormal numbers, which slow processors down.
+# States up to this count as 0: without input they would decay to denormal numbers, which slow some processors down.
 SMALLEST = np.float32(1e-30)
 
 
 class Network(NamedTuple):
-    """[rho W | W_in] as compressed sparse rows, and the leak."""
+    """[rho W | W_in] as compressed sparse rows, and the leak rate."""
 
-    row_ends: NDArray[np.uint32]
-    columns: NDArray[np.uint32]
-    weights: NDArray[np.float32]
+    row_ends: NDArray[np.uint32]  # (n_neurons,): where each neuron's connections end; the next one's begin there
+    columns: NDArray[np.uint32]  # (n_connections,): the row of the state that a connection comes from
+    weights: NDArray[np.float32]  # (n_connections,)
     leak: np.float32
 
 
@@ -39,13 +40,13 @@ def network(weights: sparse.csr_array, leak: float) -> Network:
 
 @njit
 def rectified(drive):
-    """Return relu(drive), but NaN where it is infinite: 0 would hide that a sum overflowed on its way."""
+    """Return relu(drive), but NaN where drive is infinite: 0 would hide that a sum has overflowed."""
     return fma(drive, np.float32(0), relu(drive))
 
 
 @njit
 def _step(network, state, new):
-    """Advance all neurons of one block by one step."""
+    """Advance all neurons of one block by one step, from `state` to `new`."""
     keep, gain = np.float32(1) - network.leak, network.leak
     k = uintp(0)
     for neuron in range(uintp(len(network.row_ends))):
@@ -59,7 +60,7 @@ def _step(network, state, new):
 
 @njit
 def _keep(state, first, kept, out):
-    """Write a block's states to `out`, sixteen neurons at a time to stay within the nearest cache."""
+    """Write a block's states to out[first:, kept], sixteen neurons at a time to stay within the nearest cache."""
     n_episodes, _, n_neurons = out.shape
     for start in range(0, n_neurons, 16):
         neurons = range(uintp(start), uintp(min(start + 16, n_neurons)))
@@ -71,7 +72,7 @@ def _keep(state, first, kept, out):
 
 @njit
 def _overflow(state, n_neurons):
-    """Tell whether any lane of any neuron is not finite: v - v is 0 for finite v, else NaN."""
+    """Tell whether any lane of any neuron is not finite: v - v is 0 for finite v, else NaN. Overwrites row 0."""
     total = lanes_like(state, np.float32(0))
     for neuron in range(uintp(n_neurons)):
         v = load(state, neuron)
@@ -82,7 +83,19 @@ def _overflow(state, n_neurons):
 
 @kernel
 def simulate(network, episodes, work, out):
-    """Run episodes and write their last states to `out`, shape (n_episodes, n_last, n_neurons); False on overflow."""
+    """Run episodes from rest, and write their states after each of the last steps to `out`.
+
+    Parameters
+    ----------
+    network, episodes
+        A `Network` and `Episodes`.
+    work
+        `Work` for this number of neurons and channels; the number of lanes in its rows is the size of a block.
+    out
+        (n_episodes, n_last, n_neurons): states after each of the last `n_last` steps.
+
+    Returns False if a state overflowed.
+    """
     n_episodes, n_last, n_neurons = out.shape
     n_steps = episodes.shown.shape[1] * episodes.steps
     state, new = work.state, work.new

@@ -2,8 +2,10 @@
 
 Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3") is a
 keyed bijection of a counter: the seed's key turns an episode's number into that episode's key, and the episode's key
-turns (step, pair of channels) into two words, which Box and Muller's transform makes into two normal numbers. There
-is no state to carry, so chunks, threads, order and processes cannot matter.
+turns (step, pair of channels) into two words, which the Box-Muller transform turns into two normal numbers. There is no
+state to carry, so chunks, threads, order and processes cannot matter.
+
+In lanes: keys (k0, k1), counters (c0, c1) and random words are uint32, one number per lane.
 """
 
 import numpy as np
@@ -15,6 +17,7 @@ from kenyon.kernels.lanes import Rows32, bits_of, choose, fma, from_bits, load, 
 
 @njit
 def _mix(x0, x1, rotation):
+    """One round: add, rotate, xor."""
     x0 = x0 + x1
     x1 = (x1 << rotation) ^ (x1 >> (32 - rotation))
     return x0, x1 ^ x0
@@ -22,6 +25,7 @@ def _mix(x0, x1, rotation):
 
 @njit
 def _odd_rounds(x0, x1, k0, k1, count):
+    """Four rounds of the first kind, and the key injection that follows, which is number `count`."""
     x0, x1 = _mix(x0, x1, 13)
     x0, x1 = _mix(x0, x1, 15)
     x0, x1 = _mix(x0, x1, 26)
@@ -31,6 +35,7 @@ def _odd_rounds(x0, x1, k0, k1, count):
 
 @njit
 def _even_rounds(x0, x1, k0, k1, count):
+    """Four rounds of the second kind, and the key injection that follows."""
     x0, x1 = _mix(x0, x1, 17)
     x0, x1 = _mix(x0, x1, 29)
     x0, x1 = _mix(x0, x1, 16)
@@ -40,7 +45,7 @@ def _even_rounds(x0, x1, k0, k1, count):
 
 @njit
 def threefry(k0, k1, c0, c1):
-    """Two random words per lane from a two-word key and a two-word counter."""
+    """Return two random words per lane from a two-word key and a two-word counter."""
     k2 = k0 ^ k1 ^ 0x1BD11BDA
     x0, x1 = _odd_rounds(c0 + k0, c1 + k1, k1, k2, 1)
     x0, x1 = _even_rounds(x0, x1, k2, k0, 2)
@@ -51,11 +56,11 @@ def threefry(k0, k1, c0, c1):
 
 @njit
 def _minus_two_log(u):
-    """-2 ln(u) for 0 < u <= 1: u = 2^e m with m from sqrt(1/2) to sqrt(2), and a series in m - 1."""
+    """Return -2 ln(u) for 0 < u <= 1: u = 2^e m with m from sqrt(1/2) to sqrt(2), and a series in m - 1."""
     shifted = bits_of(u) - 0x3F3504F3  # the bits of sqrt(1/2)
     exponent = shifted >> 23
     m = from_bits((shifted & 0x007FFFFF) + 0x3F3504F3)
-    # u <= 1, so the exponent is 0, -1, -2, ... in the nine bits that are left: count it downwards.
+    # u <= 1, so the exponent is 0, -1, -2, ... in the remaining nine bits: negate it.
     minus_e = to_float((0 - exponent) & 0x1FF)
     f = m - 1.0
     p = 7.0376836292e-2
@@ -74,11 +79,11 @@ def _minus_two_log(u):
 
 @njit
 def normal_pair(k0, k1, c0, c1):
-    """Two independent standard normal numbers per lane (Box & Muller 1958)."""
+    """Return two independent standard normal numbers per lane (Box & Muller 1958)."""
     w0, w1 = threefry(k0, k1, c0, c1)
     u = fma(to_float(w0), 2.0**-32, 2.0**-33)
     radius = sqrt(_minus_two_log(u))
-    # An angle within 45 degrees of the x axis from 30 bits; two more bits mirror it into the whole circle.
+    # 30 bits give an angle within 45 degrees of the x axis; two more bits mirror it into the whole circle.
     angle = fma(to_float(w1 >> 2), np.pi / 2 * 2.0**-30, -np.pi / 4)
     a2 = angle * angle
     sine = fma(a2, -1.9515295891e-4, 8.3321608736e-3)
@@ -94,7 +99,10 @@ def normal_pair(k0, k1, c0, c1):
 
 @kernel
 def random_words(key, first, out):
-    """Fill out[i] with threefry(key, first + i), two words each, the number's low word coming first."""
+    """Write threefry(key, first + i), two words, to out[i].
+
+    `key` has two words, `out` has shape (n, 2); the counter's first word is the low one of the number.
+    """
     rows = Rows32(np.empty((2, 32), np.uint32))
     lanes = rows.values
     for start in range(0, len(out), 32):

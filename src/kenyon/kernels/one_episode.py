@@ -1,10 +1,11 @@
-"""The kernel for one episode alone: lanes are neurons.
+"""The kernel for a single episode: lanes are neurons.
 
     V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + rho W V(t) ]
 
-Eight neurons at a time; each gathers what its connections carry. Neurons are sorted by their number of connections, so
-that eight neighbours have nearly as many. A neuron's connections are added up in the same order as in `many_episodes`,
-so that the states are the same to the bit.
+Eight neurons are advanced at a time; each gathers what its connections carry. Neurons are sorted by their number of
+connections, so that eight neighbours have nearly the same number. The state is an array (n_rows, 8), read in memory
+order: the neurons as sorted, padded to whole eights, and then the input channels. A neuron's connections are added up
+in the same order as in `many_episodes`, so states are the same to the bit.
 """
 
 from typing import NamedTuple
@@ -22,15 +23,12 @@ WIDTH = 8
 
 
 class SortedNetwork(NamedTuple):
-    """[rho W | W_in] by eights of neurons, sorted by their number of connections, and the leak.
+    """[rho W | W_in] by eights of neurons, sorted by their number of connections, and the leak rate."""
 
-    The state has the neurons in that order, filled up to whole eights, and then the input channels.
-    """
-
-    order: NDArray[np.uint32]  # (n_neurons,): which neuron comes where
-    ends: NDArray[np.uint32]  # (n_eights,): where the rows of connections of each eight end
-    columns: Rows8  # a row holds one connection of each of eight neurons
-    weights: Rows8  # 0 where a neuron has no more
+    order: NDArray[np.uint32]  # (n_neurons,): the neuron at each place of the state
+    ends: NDArray[np.uint32]  # (n_eights,): the row of `columns` and `weights` at which those of each eight end
+    columns: Rows8  # a row holds one connection of each of eight neurons: the place in the state that it comes from
+    weights: Rows8  # its weight, 0 where a neuron has no more connections
     leak: np.float32
 
 
@@ -54,14 +52,14 @@ def sorted_network(weights: sparse.csr_array, leak: float) -> SortedNetwork:
 
 
 def work_space(network: SortedNetwork, n_channels: int) -> tuple[Rows8, Rows8]:
-    """Return room for a state and the next one."""
+    """Return work space: a state and the next one."""
     n_rows = len(network.ends) + -(-n_channels // WIDTH)
     return Rows8(aligned(n_rows, WIDTH)), Rows8(aligned(n_rows, WIDTH))
 
 
 @njit
 def _step(network, state, new):
-    """Advance all neurons by one step."""
+    """Advance all neurons by one step, from `state` to `new`."""
     keep, k = np.float32(1) - network.leak, uintp(0)
     for eight in range(uintp(len(network.ends))):
         end = uintp(network.ends[eight])
@@ -74,9 +72,20 @@ def _step(network, state, new):
 
 @kernel
 def simulate_one(network, inputs, work, out):
-    """Show `inputs`, shape (n_steps, n_channels), and write the last states to `out`, (n_last, n_neurons).
+    """Run one episode from rest, and write the states after each of the last steps to `out`.
 
-    Return False on overflow.
+    Parameters
+    ----------
+    network
+        A `SortedNetwork`.
+    inputs
+        (n_steps, n_channels): what is shown.
+    work
+        `work_space` of this network.
+    out
+        (n_last, n_neurons): states after each of the last `n_last` steps, neurons in their own order.
+
+    Returns False if a state overflowed.
     """
     (n_steps, n_channels), (n_last, n_neurons) = inputs.shape, out.shape
     state, new = work

@@ -23,7 +23,7 @@ from kenyon.learning.learners import Percentile
 from kenyon.learning.protocol import Info, Source
 from kenyon.readout import Readout
 
-SMALLEST_PENALTY = 1e-100  # lambda of recursive least squares, where all states are next to nothing
+SMALLEST_PENALTY = 1e-100  # lambda of recursive least squares if all states are practically 0
 
 
 class RidgeState(NamedTuple):
@@ -113,14 +113,14 @@ class RLSState(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveLeastSquares:
-    """Recursive least squares on V: ridge regression kept up to date, at O(N^2) an episode.
+    """Recursive least squares on V: ridge regression kept up to date, at O(N^2) per episode.
 
     Parameters
     ----------
     penalty
         lambda, as a share of the mean squared length of V over the calibration episodes.
     target
-        Output wanted for the right class; 0 is wanted for the others.
+        Desired output for the right class; for the others it is 0.
     """
 
     penalty: float = 1e-3

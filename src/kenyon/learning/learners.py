@@ -26,16 +26,16 @@ from kenyon.learning.protocol import Diverged, Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.readout import Readout, standardise
 
-ROWS = 2  # of outputs, at the least, that the kernel works on; those in excess stay at zero
-NOTHING = np.zeros((0, 0), np.float32)  # in the place of targets, where classes are told
-HALVINGS = 20  # of a learner that diverges, before whoever halves its steps gives up
-SILENT_EPISODES = 1000  # episodes without a single active neuron after which none is expected to be active again
+ROWS = 2  # fewest outputs that the kernel works on; unused ones stay at zero
+NO_TARGETS = np.zeros((0, 0), np.float32)  # for the kernel, when labels are classes
+HALVINGS = 20  # how often callers halve the steps of a learner that diverges before they give up
+SILENT_EPISODES = 1000  # consecutive episodes without an active neuron after which none is expected any more
 CALIBRATION_EPISODES = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
 
 
 @dataclass(frozen=True)
 class Percentile:
-    """A start for thresholds: this percentile of each neuron's states over the calibration episodes."""
+    """Initial thresholds: this percentile of each neuron's states over the calibration episodes."""
 
     q: float
 
@@ -43,66 +43,67 @@ class Percentile:
         _checks.set_fields(self, q=_checks.real("q", self.q, 0.0, 100.0))
 
     def of(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return this percentile of each neuron's states; in single precision it would differ with NumPy's version."""
+        """Return this percentile of each neuron's states, in float64: in float32 it depends on NumPy's version."""
         states = _checks.calibration(V).astype(np.float64)
         return np.asarray(np.percentile(states, self.q, axis=0), np.float32)
 
 
 class State(NamedTuple):
-    """Where a learner is: what it needs to go on, and nothing else."""
+    """The state of a learner: what it needs to go on, and nothing else."""
 
-    nets: Networks  # the current network, and behind it the proposed one, if there is a search
+    nets: Networks  # the current network, followed by the proposed one if there is a search
     n_neurons: int
     n_outputs: int
     theta_g: float
     proposed: float  # theta_g of the proposed network
-    episode: int  # how many episodes were seen
-    silent: int  # for how many episodes no neuron has been active
-    kappa: float  # of the normalised step
+    episode: int  # number of episodes seen
+    silent: int  # number of episodes since a neuron was last active
+    kappa: float  # of the normalised step, otherwise 0
     shift: NDArray[np.float32] | None
     scale: NDArray[np.float32] | None
     source: Source
 
     def check(self) -> None:
-        """Refuse arrays that do not fit together, for the kernel looks at none of it: those of a file may not."""
+        """Refuse arrays that do not fit together, as those of a file may not: the kernel checks nothing."""
         n, rows, padded = self.nets.W.shape
         shapes = [(n, rows, padded), (n, padded), (n, rows, padded), (n, padded), (n, 2), (n,)]
         arrays: list[NDArray[np.generic]] = list(self.nets)
-        single = [*arrays[:4], *(one for one in (self.shift, self.scale) if one is not None)]
-        fits = [one.shape == shape for one, shape in zip(arrays, shapes, strict=True)]
-        fits += [one.dtype == np.float32 for one in single] + [one.dtype == np.float64 for one in arrays[4:]]
-        whole = [isinstance(one, int) for one in (self.n_neurons, self.n_outputs, self.episode, self.silent)]
-        if not all(fits + whole) or padded % LANES or not (0 < self.n_neurons <= padded and rows >= ROWS):
-            raise ValueError("the state of learning does not fit together")
+        single = [*arrays[:4], *(part for part in (self.shift, self.scale) if part is not None)]
+        fits = [array.shape == shape for array, shape in zip(arrays, shapes, strict=True)]
+        fits += [array.dtype == np.float32 for array in single] + [array.dtype == np.float64 for array in arrays[4:]]
+        fits += [isinstance(count, int) for count in (self.n_neurons, self.n_outputs, self.episode, self.silent)]
+        if not all(fits) or padded % LANES or not (0 < self.n_neurons <= padded and rows >= ROWS):
+            raise ValueError("inconsistent learner state")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learner:
-    """A readout that learns online. The five named learners differ in their defaults only.
+    """A readout that learns online. The five named learners differ only in their defaults.
 
     Parameters
     ----------
     eta_w, eta_theta
         Learning rates of weights and thresholds, with fixed steps.
     batch
-        Episodes to a gradient step.
+        Episodes per gradient step.
     rule
-        What is told: `Supervised()`, the right class; `Regression()`, real numbers; or `QLearning()`, the reward of
-        the action taken.
+        What to learn from: `Supervised()`, the right class; `Regression()`, real numbers; or `QLearning()`, the reward
+        of the action taken.
     thresholds
         Read x = relu(V - theta); otherwise V itself.
     local
         Learn a threshold per neuron by gradient descent.
     search
-        Search thresholds by Metropolis: "global", one for all; "per_neuron", each perturbed on its own; or None.
+        Search for thresholds by Metropolis: "global", one for all neurons; "per_neuron", each perturbed independently;
+        or None.
     sigma, period, beta
-        The search's step size sigma_M, the number M of batches between decisions, and inverse temperature.
+        The search's step size sigma_M, the number M of batches between decisions, and its inverse temperature.
     step
-        "fixed", or "normalised": the size at which the error of an episode shrinks by 1 - mu.
+        "fixed", or "normalised": sized so that a step multiplies the error of its episode by 1 - mu.
     mu, k
-        Of the normalised step: how much of an error one step takes away, and the share of thresholds in it.
+        Of the normalised step: the share of an error that one step removes, and the share of thresholds in it.
     start
-        Thresholds to start from: a number, `Percentile(q)`, or "prelearned" (see `prelearn`).
+        Initial thresholds: a number, `Percentile(q)`, or "prelearned" (see `prelearn`).
     scaling
         Without thresholds, read V "centred" or "standardised" by the calibration episodes; or None.
     """
@@ -145,14 +146,14 @@ class Learner:
         elif not isinstance(self.start, Percentile):
             _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
         if not self.thresholds and (self.local or self.search or self.start != 0.0):
-            raise ValueError("thresholds=False leaves nothing to local, search or start: leave them at their defaults")
+            raise ValueError("local, search and start must be left at their defaults with thresholds=False")
         if self.thresholds and self.scaling:
-            raise ValueError("scaling needs thresholds=False, for thresholds are those of V itself")
+            raise ValueError("scaling needs thresholds=False: thresholds apply to V itself")
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> State:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
         if self.start == "prelearned":
-            raise ValueError('start="prelearned" needs a value: call `prelearn`, or let `train` do so')
+            raise ValueError('start="prelearned" must be replaced by a number: call `prelearn`, or let `train` do so')
         V, source = _checks.calibration(V), _checks.instance("source", source, Source)
         n_classes = _checks.integer("n_classes", n_classes, 1 if isinstance(self.rule, Regression) else 2)
         n_neurons = V.shape[1]
@@ -174,7 +175,7 @@ class Learner:
         `labels` are classes; under `Regression`, targets of shape (n, n_outputs).
         """
         V = _checks.states(V, self._own(state).n_neurons)
-        labels, wanted = self._told(state, labels, len(V))
+        labels, targets = self._targets(state, labels, len(V))
         V = standardise(V, state.shift, state.scale)
         state = state._replace(nets=state.nets.copy())
         uniforms = np.ascontiguousarray(state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing])
@@ -186,8 +187,8 @@ class Learner:
         first = 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
-            told = V[first:last], labels[first:last], wanted, uniforms[first:last], temperatures[first:last]
-            learn(self._step(state), state.nets, *told, state.episode % self.batch, out, first)
+            episodes = V[first:last], labels[first:last], targets, uniforms[first:last], temperatures[first:last]
+            learn(self.kernel_step(state), state.nets, *episodes, state.episode % self.batch, out, first)
             state = state._replace(episode=state.episode + last - first)
             self._check(state, V, out.part(first, last))
             if self.search and state.episode % stride == 0:
@@ -199,7 +200,8 @@ class Learner:
         return state, Info(out.cost[0], correct, proposals)
 
     def slowed(self, factor: float) -> Self:
-        """Return this learner with all of its step sizes multiplied by `factor`."""
+        """Return this learner with all of its step sizes multiplied by `factor`, from 0 to 1."""
+        factor = _checks.real("factor", factor, 0.0, 1.0, open_low=True)
         rates = {name: getattr(self, name) * factor for name in ("eta_w", "eta_theta", "mu")}
         return replace(self, **rates)
 
@@ -212,30 +214,34 @@ class Learner:
         return Readout(W, theta, self.thresholds, state.shift, state.scale, temperature)
 
     def _own(self, state: State) -> State:
-        """Return a state if it is one that this learner may go on from."""
+        """Return the state if this learner can go on from it."""
         if len(_checks.instance("state", state, State).nets.W) != (2 if self.search else 1):
-            raise ValueError(f"state must be one that was begun {'with' if self.search else 'without'} a search")
+            raise ValueError(f"state must come from a learner {'with' if self.search else 'without'} a search")
         return state
 
     @property
     def _n_choosing(self) -> int:
-        """How many of the networks choose: the current one, and by reward the proposed one too; none in regression."""
+        """How many of the networks choose: the current one, in Q-learning the proposed one too; none in regression."""
         if isinstance(self.rule, Regression):
             return 0
         return 2 if self.search and isinstance(self.rule, QLearning) else 1
 
-    def _told(self, state: State, labels: NDArray[np.generic], n: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Return labels and real targets as the kernel takes them: one or the other is what a rule tells."""
+    def _targets(
+        self, state: State, labels: NDArray[np.generic], n: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return labels and targets as the kernel takes them."""
         n_rows = state.nets.W.shape[1]
         if not isinstance(self.rule, Regression):
-            return _checks.labels(labels, n, n_rows), NOTHING
-        wanted = np.zeros((n, n_rows), np.float32)
-        wanted[:, : state.n_outputs] = _checks.targets(labels, n, state.n_outputs)
-        return np.arange(n), wanted
+            return _checks.labels(labels, n, n_rows), NO_TARGETS
+        targets = np.zeros((n, n_rows), np.float32)
+        targets[:, : state.n_outputs] = _checks.targets(labels, n, state.n_outputs)
+        return np.arange(n), targets
 
-    def _step(self, state: State) -> Step:
+    def kernel_step(self, state: State) -> Step:
+        """Return the switches and sizes of this learner's steps as the kernel takes them."""
+        kappa = self._own(state).kappa
         normalised = self.step == "normalised"
-        rate_w, rate_theta = (self.mu, state.kappa) if normalised else (self.eta_w, self.eta_theta)
+        rate_w, rate_theta = (self.mu, kappa) if normalised else (self.eta_w, self.eta_theta)
         return Step(
             bool(self.thresholds),
             bool(self.local),
@@ -256,7 +262,7 @@ class Learner:
         x = np.maximum(V - theta, np.float32(0)).astype(np.float64)
         S2 = float((x**2).sum(axis=1).mean())
         kappa = self.k * S2**2 / self.rule.target**2
-        return min(kappa, float(np.finfo(np.float32).max))  # of states so large that learning diverges, and says so
+        return min(kappa, float(np.finfo(np.float32).max))  # states this large make learning diverge, which is reported
 
     def _scaling(self, V: NDArray[np.float32]) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
         if self.scaling is None:
@@ -268,7 +274,7 @@ class Learner:
         return shift, np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > np.finfo(np.float32).tiny).astype(np.float32)
 
     def _chances(self, state: State, n: int, stride: int) -> Iterator[tuple[int, float, float]]:
-        """Return number, uniform and normal random number of each Metropolis decision within the next n episodes."""
+        """Return the number, a uniform and a normal random number for each decision within the next n episodes."""
         if not self.search:
             return iter(())
         first, last = state.episode // stride + 1, (state.episode + n) // stride + 1
@@ -277,7 +283,7 @@ class Learner:
         return zip(range(first, last), uniforms.tolist(), normals.tolist(), strict=True)
 
     def _propose(self, state: State, number: int, normal: float) -> State:
-        """Propose thresholds shifted by sigma N(0, 1), drawn once for all neurons or for each."""
+        """Propose thresholds shifted by sigma N(0, 1), drawn once for all neurons or once for each."""
         delta = np.full(state.n_neurons, self.sigma * normal, np.float32)
         if self.search == "per_neuron":
             delta = metropolis.independent(state.source.generator("proposal", number), self.sigma, state.n_neurons)
@@ -294,7 +300,7 @@ class Learner:
         return self._propose(state, number, normal), record
 
     def _check(self, state: State, V: NDArray[np.float32], part: EpisodeLog) -> None:
-        """Refuse states that are not finite, and raise `Diverged` if no network is left whose costs are."""
+        """Refuse states that are not finite, and raise `Diverged` if no network has finite costs any more."""
         if np.isnan(part.norm2[0]).any():
             _checks.single("states", V)
         alive = np.isfinite(part.cost).all(axis=1) & (state.nets.running != np.inf)
@@ -306,7 +312,7 @@ class Learner:
         raise Diverged(state.source.name, episode, self._remedy(norm2))
 
     def _check_silence(self, state: State, norm2: NDArray[np.float32]) -> State:
-        """Raise `Diverged` if all thresholds have risen above all states, which no gradient can mend.
+        """Raise `Diverged` if all thresholds have risen above all states, from where no gradient leads back.
 
         A search may still bring them down, and is given ten decisions to do so.
         """
@@ -316,8 +322,8 @@ class Learner:
         runs = np.diff(ends) - 1
         limit = max(SILENT_EPISODES, 10 * self.batch * self.period) if self.search else SILENT_EPISODES
         if runs.max() >= limit:
-            message = f"no neuron was active in {limit} episodes on end, for thresholds lie above all states; "
-            remedy = "use smaller eta_w and eta_theta, or start lower"
+            message = f"no neuron was active for {limit} consecutive episodes: all thresholds exceed all states; "
+            remedy = "use smaller eta_w and eta_theta, or a lower start"
             raise Diverged(state.source.name, state.episode, message + remedy)
         return state._replace(silent=int(runs[-1]))
 
@@ -326,8 +332,8 @@ class Learner:
             return f"mu = {self.mu:g} is too large here (|x|^2 = {norm2:.3g}); use a smaller mu or k"
         advice = f"use eta_w below {2 / norm2:.2g}" if norm2 > 0 else "use a smaller eta_w"
         if self.thresholds:
-            advice += ", or start from higher thresholds, which make |x| smaller"
-        return f"eta_w |x|^2 = {self.eta_w * norm2:.3g}, and steps are stable below 2; {advice}"
+            advice += ", or a higher start, which makes |x| smaller"
+        return f"eta_w |x|^2 = {self.eta_w * norm2:.3g}, but steps are stable only below 2; {advice}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,7 +353,7 @@ class GradientThresholds(Learner):
 
 @dataclass(frozen=True, kw_only=True)
 class Metropolis(Learner):
-    """Gradient descent on the weights, Metropolis search for one threshold of all. Parameters as in `Learner`."""
+    """Gradient descent on the weights, Metropolis search for one common threshold. Parameters as in `Learner`."""
 
     search: str | None = "global"
     start: float | str | Percentile = "prelearned"
@@ -364,7 +370,7 @@ class Composed(Learner):
 
 @dataclass(frozen=True, kw_only=True)
 class Normalised(Learner):
-    """Our own: normalised steps, thresholds from a percentile and then by gradient. Parameters as in `Learner`."""
+    """Our own: normalised steps; thresholds start at a percentile and learn by gradient. Parameters as in `Learner`."""
 
     local: bool = True
     step: str = "normalised"

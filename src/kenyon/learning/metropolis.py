@@ -1,9 +1,9 @@
-"""Metropolis search for a threshold: two networks learn at two values, and one of them is kept.
+"""Metropolis search for a threshold: two networks learn with different thresholds, and one of them is kept.
 
     theta_g' = theta_g + sigma_M N(0, 1);    keep theta_g' with probability min{1, exp(-beta (e' - e))}
 
-e and e' are the running averages of the costs; a cost that is not finite counts as infinite. The first of a pair of
-networks is the current one, the second the proposed one.
+e and e' are the running averages of the costs; a cost that is not finite counts as infinite. Of each pair of networks,
+the first is the current one and the second the proposed one.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from kenyon.kernels.learning import Networks
 
 
 def accept(cost: float, proposed_cost: float, beta: float, uniform: float) -> bool:
-    """Decide, with one uniform number in [0, 1), whether to keep the proposal. One that diverged never is."""
+    """Decide, with a uniform number in [0, 1), whether to keep the proposal; never if it has diverged."""
     if not np.isfinite(proposed_cost):
         return False
     if not np.isfinite(cost):
@@ -22,12 +22,12 @@ def accept(cost: float, proposed_cost: float, beta: float, uniform: float) -> bo
 
 
 def independent(rng: np.random.Generator, sigma: float, n_neurons: int) -> NDArray[np.float32]:
-    """Return a perturbation of its own for every neuron."""
+    """Return an independent perturbation for every neuron."""
     return (sigma * rng.standard_normal(n_neurons)).astype(np.float32)
 
 
 def propose(nets: Networks, pair: int, delta: NDArray[np.float32]) -> None:
-    """Make the second network of a pair a copy of the first with thresholds shifted by `delta`; start both averages."""
+    """Make the second network of a pair a copy of the first with thresholds shifted by `delta`; reset both averages."""
     current, proposed = 2 * pair, 2 * pair + 1
     nets.W[proposed] = nets.W[current]
     nets.theta[proposed, : len(delta)] = nets.theta[current, : len(delta)] + delta

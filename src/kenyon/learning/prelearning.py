@@ -1,8 +1,8 @@
 """Prelearning: a search for the global threshold to start from.
 
-The steps of Metropolis, but the weights (and local thresholds) are forgotten after every one of them, from several
-starting values over the range of V. So a walk settles where a network learns fastest from nothing. The walk with the
-lowest average cost wins, and where it ended is the start.
+Metropolis walks from several values over the range of V, except that weights and local thresholds are reset after
+every decision: a walk settles where a network learns fastest from scratch. The walk with the lowest average cost wins,
+and the start is where it ended.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from kenyon import _checks, _seeding
 from kenyon.kernels.learning import Networks, episode_log, learn, networks
 from kenyon.learning import metropolis
-from kenyon.learning.learners import NOTHING, Learner
+from kenyon.learning.learners import NO_TARGETS, Learner
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
-from kenyon.reservoir import Batch, Reservoir
+from kenyon.reservoir import Batch, ReservoirProtocol, check_reservoir, stream_chunks
 from kenyon.tasks import Task
 
 STARTS = 10
@@ -33,32 +33,32 @@ class Prelearned(NamedTuple):
     theta_g: float  # the choice: where the winning walk ended
     starts: NDArray[np.float64]  # (n_starts,): where the walks began
     ends: NDArray[np.float64]  # (n_starts,): where they ended
-    costs: NDArray[np.float64]  # (n_starts,): their average costs, infinite where a network diverged for good
+    costs: NDArray[np.float64]  # (n_starts,): their average costs, infinite where both networks diverged
     n_episodes: int
 
 
 def prelearn(
-    learner: Learner, reservoir: Reservoir, task: Task, *, seed: int = 0, steps: int = STEPS, threads: int = 1
+    learner: Learner, reservoir: ReservoirProtocol, task: Task, *, seed: int = 0, steps: int = STEPS, threads: int = 1
 ) -> Prelearned:
-    """Find a start for the global threshold of `learner`, on episodes of its own.
+    """Find a start for the global threshold of `learner`, on episodes that training will not see.
 
     Parameters
     ----------
     learner
-        A learner with thresholds; its own `start` does not matter. One without a search is given that for a global
-        threshold, for this purpose.
+        A learner with thresholds, whose own `start` does not matter. One without a search gets a global search here.
     reservoir, task
         What it will learn.
     seed
         Decides the episodes and the walks.
     steps
-        Batches that each walk takes, a decision every `learner.period` of them.
+        Batches that each walk learns from, with a decision after every `learner.period` of them.
     threads
-        Number of threads that simulate.
+        Number of threads for simulation.
     """
     if isinstance(_checks.instance("learner", learner, Learner).rule, Regression):
-        raise ValueError("learner must be told classes to prelearn, not Regression()")
-    _checks.instance("reservoir", reservoir, Reservoir)
+        raise ValueError("learner must learn classes to be prelearned, not by Regression()")
+    check_reservoir(reservoir)
+    _checks.instance("task", task, Task)
     found = prelearn_all({"prelearn": learner}, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
     if isinstance(found, Diverged):
         raise found
@@ -67,7 +67,7 @@ def prelearn(
 
 def prelearn_all(
     learners: Mapping[str, Learner],
-    reservoir: Reservoir,
+    reservoir: ReservoirProtocol,
     task: Task,
     *,
     seed: int,
@@ -75,19 +75,19 @@ def prelearn_all(
     threads: int = 1,
     advance: Callable[[int], None] = lambda n: None,
 ) -> dict[str, Prelearned | Diverged]:
-    """Prelearn several learners from one stream of episodes; `advance` is told how many were done.
+    """Prelearn several learners from one stream of episodes; `advance` is called with the number of episodes done.
 
-    A learner that diverged from every start has its `Diverged` in the place of a result.
+    The result of a learner that diverged from every start is its `Diverged`.
     """
     for name, learner in learners.items():
         if not learner.thresholds:
-            raise ValueError(f"learner {name} has no thresholds, and so nothing to prelearn")
+            raise ValueError(f"learner {name} has no thresholds, so there is nothing to prelearn")
         steps = _checks.integer("steps", steps, learner.period)
+    if not learners:
+        return {}
     n_episodes = episodes_needed(learners, steps)
     walks: dict[str, _Walks] = {}
-    for batch in reservoir.stream(
-        task, n_episodes, _seeding.derive(seed, "prelearning"), batch_size=1000, threads=threads
-    ):
+    for batch in stream_chunks(reservoir, task, n_episodes, _seeding.derive(seed, "prelearning"), threads):
         for name, learner in learners.items():
             if name not in walks:
                 walks[name] = _Walks(
@@ -99,12 +99,12 @@ def prelearn_all(
 
 
 def episodes_needed(learners: Mapping[str, Learner], steps: int = STEPS) -> int:
-    """Return how many episodes it takes to prelearn these together."""
+    """Return how many episodes it takes to prelearn these learners together."""
     return steps * max((learner.batch for learner in learners.values()), default=0)
 
 
 def start_from(learner: Learner, found: Prelearned) -> Learner:
-    """Return the learner with the start that was found."""
+    """Return the learner with its prelearned start."""
     return replace(learner, start=found.theta_g)
 
 
@@ -125,37 +125,39 @@ class _Walks:
         self._begin_step()
 
     def take(self, batch: Batch) -> None:
-        """Learn from a batch, as far as this learner's steps go."""
+        """Learn from a batch, up to the last of this learner's steps."""
         stride = self.learner.batch * self.learner.period
         n, first = min(len(batch.items), self.n_left), 0
         self.n_left -= n
         while first < n:
             last = min(n, first + stride - self.episode % stride)
-            told = batch.states[first:last], batch.labels[first:last], NOTHING, *self._choices(last - first)
-            room, n_in_batch = episode_log(len(self.nets.W), last - first), self.episode % self.learner.batch
-            learn(self.learner._step(self.state), self.nets, *told, n_in_batch, room, 0)
+            episodes = batch.states[first:last], batch.labels[first:last], NO_TARGETS, *self._choices(last - first)
+            log, n_in_batch = episode_log(len(self.nets.W), last - first), self.episode % self.learner.batch
+            learn(self.learner.kernel_step(self.state), self.nets, *episodes, n_in_batch, log, 0)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()
             first = last
 
     def _choices(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return uniform numbers and temperatures of the next n choices, the same for all walks, if they matter."""
+        """Return uniform numbers (where choices matter, the same for all walks) and temperatures of n choices."""
         temperatures = self.learner.rule.temperatures(self.episode, n)
         if isinstance(self.learner.rule, Supervised):
             return np.empty((n, 0)), temperatures
-        one = self.source.uniforms("choice", self.episode, n)[:, :1]
-        return np.repeat(one, 2 * STARTS, axis=1), temperatures
+        uniforms = self.source.uniforms("choice", self.episode, n)[:, :1]
+        return np.repeat(uniforms, 2 * STARTS, axis=1), temperatures
 
     def result(self) -> Prelearned | Diverged:
-        """Return the winner and the record."""
+        """Return the winner and the record of all walks."""
         costs = np.mean(self.costs, axis=0)
         if not np.isfinite(costs).any():
-            return Diverged(self.source.name, self.episode, "no start of prelearning is stable; use a smaller eta_w")
+            return Diverged(
+                self.source.name, self.episode, "prelearning is unstable from every start; use a smaller eta_w"
+            )
         return Prelearned(float(self.theta_g[np.argmin(costs)]), self.starts, self.theta_g, costs, self.episode)
 
     def _begin_step(self) -> None:
-        """Forget all weights and local thresholds, and propose."""
+        """Reset all weights and local thresholds, and propose."""
         number, learner = len(self.costs), self.learner
         rng = self.source.generator("proposal", number)
         self.nets.W[:] = 0
@@ -180,5 +182,6 @@ class _Walks:
 
 
 def prelearned(learners: Mapping[str, object]) -> dict[str, Learner]:
-    """Return those learners that start from a prelearned threshold."""
-    return {name: one for name, one in learners.items() if isinstance(one, Learner) and one.start == "prelearned"}
+    """Return the learners that start from a prelearned threshold."""
+    ours = {name: learner for name, learner in learners.items() if isinstance(learner, Learner)}
+    return {name: learner for name, learner in ours.items() if learner.start == "prelearned"}

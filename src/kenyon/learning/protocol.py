@@ -1,6 +1,27 @@
-"""What every learner is to `train`: a configuration that begins a state, and updates it from states and labels."""
+"""What a learner is: a configuration that begins a state, and updates it from hidden states and labels.
 
-from collections.abc import Sequence
+Any object with the three methods of `LearnerProtocol` can be trained, beside the learners of this package. A frozen
+dataclass does best: its fields are then recorded with the results. It may rely on this:
+
+- `begin` is called first, with the hidden states of some episodes to calibrate on. `train` passes the first 3000 (all
+  of them, if there are fewer), which `update` gets again afterwards. Labels are not among what `begin` sees.
+- `update` is called with episodes in order. They may be cut into calls anywhere: learning from 1000 episodes in one
+  call or in any number of calls should end in the same state. `train` shows every episode once; estimators make several
+  passes.
+- `readout` may be called at any time from `begin` on, and changes nothing.
+- Everything that changes is in the state. `update` returns a new one and leaves the old one as it was, since callers
+  may go on from it again. A learner may be in use in several threads at once.
+- Random numbers come from the `source` that `begin` is given, by purpose and by number of the episode or event. Then a
+  run can be repeated to the bit, and no learner changes the numbers of another.
+- A learner that cannot go on raises `Diverged(source.name, episode, message)`; `train` raises or records it.
+
+These attributes are optional: `rule`, one of `Supervised`, `QLearning` and `Regression` (without it, classes are
+expected); `thresholds`, true if it reads x = relu(V - theta) (estimators then scale every neuron by itself; without it,
+all of them by the same factor); `slowed(factor)`, which returns a learner with smaller steps (estimators call it for
+the second half of their passes).
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -8,17 +29,18 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
 from kenyon.kernels.noise import random_words
+from kenyon.learning.rules import Regression
 from kenyon.readout import Readout
 
 
 class Source(NamedTuple):
-    """Where a learner's random numbers come from: its own name under the run's seed, so that none disturbs another."""
+    """Random numbers of one learner, from the run's seed and its name: no learner disturbs another."""
 
     seed: int
     name: str
 
     def uniforms(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
-        """Return two uniform numbers in [0, 1) for each of the episodes `first`, `first + 1`, ...; shape (n, 2)."""
+        """Return two uniform numbers in [0, 1) for each of the events `first`, `first + 1`, ...; shape (n, 2)."""
         words = np.empty((_checks.integer("n", n, 0), 2), np.uint32)
         random_words(self._key(purpose), _checks.integer("first", first, 0), words)
         return words.astype(np.float64) * 2.0**-32
@@ -29,7 +51,7 @@ class Source(NamedTuple):
         return np.asarray(np.sqrt(-2.0 * np.log1p(-u[:, 0])) * np.cos(2.0 * np.pi * u[:, 1]))
 
     def generator(self, purpose: str, number: int) -> np.random.Generator:
-        """Return a generator for the `number`-th event of a kind."""
+        """Return a generator for event `number`."""
         low, high = self._key(purpose)
         number = _checks.integer("number", number, 0)
         return np.random.Generator(np.random.Philox(key=[low, high], counter=[0, 0, 0, number]))
@@ -40,39 +62,83 @@ class Source(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """One Metropolis step: what was current and proposed, at what running costs, and what was kept."""
+    """One Metropolis decision."""
 
-    theta_g: float
+    theta_g: float  # the current value
     proposed: float
-    cost: float
+    cost: float  # running cost of the current network
     proposed_cost: float
     accepted: bool
 
 
 class Info(NamedTuple):
-    """What happened in an update: logged, never used to go on."""
+    """What happened in an update: logged, never needed to go on."""
 
-    cost: NDArray[np.float32]  # (n_episodes,): E before the episode's own update
-    correct: NDArray[np.float32]  # (n_episodes,): 1 where the choice was right; NaN for learners that do not choose
+    cost: NDArray[np.float32]  # (n_episodes,): E before the episode's own update; NaN if it has none
+    correct: NDArray[np.float32]  # (n_episodes,): 1 where the choice was right, else 0; NaN if nothing was chosen
     proposals: Sequence[Proposal] = ()  # Metropolis decisions, if there were any
 
 
 class LearnerProtocol(Protocol):
-    """A learner."""
+    """What a learner must have to be trained, by `train`, in an experiment or in an estimator."""
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> Any:
-        """Return the first state; `V` holds the calibration episodes, shape (n, n_neurons)."""
+        """Return the first state.
 
-    def update(self, state: Any, V: NDArray[np.float32], labels: NDArray[np.intp]) -> tuple[Any, Info]:
-        """Learn from episodes in order; return the new state and what happened. `state` is left as it was."""
+        Parameters
+        ----------
+        V
+            States of the calibration episodes, shape (n, n_neurons).
+        n_classes
+            Number of classes; in a regression, of outputs.
+        source
+            Where random numbers come from.
+        """
+
+    def update(self, state: Any, V: NDArray[np.float32], labels: NDArray[Any]) -> tuple[Any, Info]:
+        """Learn from episodes in order; return the new state and what happened, leaving `state` as it was.
+
+        Parameters
+        ----------
+        state
+            What `begin` or the last `update` returned.
+        V
+            States of the episodes, shape (n, n_neurons).
+        labels
+            The right classes, shape (n,); in a regression, targets of shape (n, n_outputs).
+        """
 
     def readout(self, state: Any) -> Readout:
         """Return what was learned so far."""
 
 
 class Diverged(ArithmeticError):
-    """A learner whose cost is no longer finite."""
+    """A learner cannot go on: its cost is no longer finite, say."""
 
     def __init__(self, name: str, episode: int, message: str) -> None:
         super().__init__(f"{name} diverged by episode {episode}: {message}")
         self.name, self.episode, self.message = name, episode, message
+
+
+def check_learner(name: str, learner: Any) -> LearnerProtocol:
+    """Return `learner` if it has what a learner must have."""
+    such_as = f"{name} must be a learner, such as kn.Composed()"
+    if isinstance(learner, type):
+        raise ValueError(f"{such_as}, not a class: {_checks.short_repr(learner)}")
+    missing = [part for part in ("begin", "update", "readout") if not callable(getattr(learner, part, None))]
+    if missing:
+        raise ValueError(f"{such_as}, but {_checks.short_repr(learner)} has no method {', '.join(missing)}")
+    return learner  # type: ignore[no-any-return]
+
+
+def check_learners(learners: Any) -> Mapping[str, LearnerProtocol]:
+    """Validate the mapping of names to learners of classes."""
+    if not isinstance(learners, Mapping) or not learners or not all(isinstance(name, str) for name in learners):
+        raise ValueError(
+            "learners must hold at least one learner under its name, such as {'composed': kn.Composed()}, "
+            f"not {_checks.short_repr(learners)}"
+        )
+    for name, learner in learners.items():
+        if isinstance(getattr(check_learner(f"learners[{name!r}]", learner), "rule", None), Regression):
+            raise ValueError(f"learners[{name!r}] must learn classes, by Supervised() or QLearning(), not Regression()")
+    return learners

@@ -1,7 +1,7 @@
-"""What a learner is told: the right class, the right numbers, or the reward of the action it took.
+"""What a learner learns from: the right class, the right numbers, or the reward of the action it took.
 
 supervised    E = sum_j (y_true_j - y_j)^2,  y_true = target for the right class, 0 for the others
-regression    E = sum_j (y_true_j - y_j)^2,  y_true real numbers, one or more for each episode
+regression    E = sum_j (y_true_j - y_j)^2,  y_true one or more real numbers for each episode
 Q-learning    E = (R - Q_a)^2,  a drawn from softmax(Q / temperature),  R = reward if a is right, else 0
 """
 
@@ -22,7 +22,7 @@ class Schedule:
     start, stop
         Temperature at the first episode, and from episode `episodes` on.
     episodes
-        How many episodes the change takes.
+        Number of episodes that the change takes.
     geometric
         Change by equal factors instead of equal steps.
     """
@@ -43,7 +43,7 @@ class Schedule:
 
     def at(self, episode: NDArray[np.int_]) -> NDArray[np.float64]:
         """Return the temperature at these episodes."""
-        episode = _checks.array("episode", episode, "numbers of episodes")
+        episode = _checks.array("episode", episode, "integers of at least 0")
         if episode.dtype.kind not in "iu" or (episode < 0).any():
             raise ValueError(f"episode must be integers of at least 0, not {_checks.short_repr(episode)}")
         share = np.minimum(episode.astype(np.float64) / self.episodes, 1.0)
@@ -54,7 +54,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Supervised:
-    """The right class is told. Choices are drawn from softmax(y), and do not matter for learning.
+    """Learn from the right class. Choices are drawn from softmax(y), and do not affect learning.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ class Supervised:
 
 @dataclass(frozen=True)
 class Regression:
-    """Real numbers are told: `update` takes targets, shape (n, n_outputs), in the place of labels.
+    """Learn from real numbers: `update` takes targets, shape (n, n_outputs), instead of labels.
 
     Parameters
     ----------
     size
-        How large targets are: the root of their mean square, which sets the share of thresholds in a normalised step.
+        Root mean square of the targets, which sets the share of thresholds in a normalised step.
     """
 
     size: float = 10.0
@@ -90,7 +90,7 @@ class Regression:
 
     @property
     def target(self) -> float:
-        """The size of an output that is right."""
+        """The size of a right output."""
         return self.size
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
@@ -101,12 +101,12 @@ class Regression:
 
 @dataclass(frozen=True)
 class QLearning:
-    """Only the reward of the action taken is told, and only that action's row learns.
+    """Learn from the reward of the action taken; only that action's weights learn.
 
     Parameters
     ----------
     reward
-        R for the right action; 0 for the others.
+        R for the right action; the others get 0.
     temperature
         Of the softmax policy: a number, or a `Schedule`.
     """
@@ -122,7 +122,7 @@ class QLearning:
 
     @property
     def target(self) -> float:
-        """The output that is right for a rewarded action."""
+        """The right output for a rewarded action."""
         return self.reward
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:

@@ -1,13 +1,13 @@
-"""Training: one stream of states, any number of learners beside each other."""
+"""Training: one stream of states, any number of learners side by side, on one task or on several in turn."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,30 +15,23 @@ from numpy.typing import NDArray
 from kenyon import _checks, _seeding
 from kenyon.learning.learners import CALIBRATION_EPISODES
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
-from kenyon.learning.protocol import Diverged, LearnerProtocol, Source
-from kenyon.learning.runs import (
-    EPISODES_PER_CHUNK,
-    OF_THE_START,
-    PER_NEURON,
-    SCALARS,
-    Run,
-    Test,
-    check_learners,
-    for_all,
-    show_progress,
-    take,
-)
+from kenyon.learning.protocol import LearnerProtocol, Source, check_learners
+from kenyon.learning.runs import OF_THE_START, PER_NEURON, SCALARS, Run, Test
+from kenyon.progress import show_progress
 from kenyon.provenance import environment
-from kenyon.reservoir import Reservoir
+from kenyon.readout import Readout
+from kenyon.reservoir import Batch, ReservoirProtocol, check_reservoir, stream_chunks
 from kenyon.tasks import Task
 
 if TYPE_CHECKING:
     import xarray as xr
 
+Tested = TypeVar("Tested")
+
 
 def train(
     learners: Mapping[str, LearnerProtocol],
-    reservoir: Reservoir,
+    reservoir: ReservoirProtocol,
     task: Task,
     n_episodes: int = 60_000,
     *,
@@ -54,9 +47,10 @@ def train(
     Parameters
     ----------
     learners
-        Names and learners. A learner's numbers depend on its name and the seed, not on the others.
+        Learners by name: those of this package, or any `LearnerProtocol`. A learner's numbers depend on its name and
+        the seed, not on the others.
     reservoir, task
-        What they learn.
+        What they learn: a `Reservoir`, or any `ReservoirProtocol`, and a `Task`.
     n_episodes
         Episodes to learn from.
     seed
@@ -64,14 +58,14 @@ def train(
     n_bins
         Points of the training curves, at most one per episode.
     n_test
-        Episodes of the test, none met before.
+        Test episodes, none of them seen in training.
     threads
         Number of threads, for simulation and learning.
     diverged
-        "raise" `Diverged` when a learner's cost is no longer finite, or "record" it: its results are NaN and its
-        message is in `attrs`, and the others go on.
+        "raise" `Diverged` when a learner's cost is no longer finite, or "record" it: its results are NaN, its message
+        is in `attrs`, and the others go on.
     progress
-        Show a progress bar; by default, on a terminal.
+        Show a progress bar; by default, only on a terminal.
 
     Returns
     -------
@@ -80,60 +74,201 @@ def train(
     expected_accuracy, argmax_accuracy, coding_level, norm2 (mean of |x|^2), theta_mean, theta_sd, and for each neuron
     theta, activity (the share of episodes in which it is active), specificity and specificity_summed (from summed
     activity instead of counts), both as if all classes were tested equally often; the same from coding_level on, with
-    `start_` before their names, for the thresholds it began with; acceptance, the share of Metropolis proposals kept;
-    diverged_at, the episode at which a learner diverged, or -1. `attrs` holds the configuration, what prelearning
-    chose, and provenance.
+    the prefix `start_`, for the thresholds that the learner began with; acceptance, the share of Metropolis proposals
+    kept; diverged_at, the episode at which a learner diverged, or -1. `attrs` holds, as JSON, the configuration, what
+    prelearning chose, the messages of learners that diverged, and provenance.
     """
-    n_episodes = _checks.integer("n_episodes", n_episodes, 1)
-    n_bins = min(_checks.integer("n_bins", n_bins, 1), n_episodes)
-    n_test = _checks.integer("n_test", n_test, 1)
-    _checks.one_of("diverged", diverged, ("raise", "record"))
-    seed, threads = _checks.seed(seed), _checks.integer("threads", threads, 1)
-    learners, reservoir = check_learners(learners), _checks.instance("reservoir", reservoir, Reservoir)
     task = _checks.instance("task", task, Task)
-    edges = np.linspace(0, n_episodes, n_bins + 1).round().astype(int)
-    waiting = prelearned(learners)
-    with show_progress(n_episodes + episodes_needed(waiting), progress) as advance:
-        found = prelearn_all(waiting, reservoir, task, seed=seed, threads=threads, advance=advance)
-        runs = [Run(name, one, found.get(name), seed, diverged, edges) for name, one in learners.items()]
-        stream = reservoir.stream(task, n_episodes, seed, batch_size=EPISODES_PER_CHUNK, threads=threads)
-        head = take(stream, min(CALIBRATION_EPISODES, n_episodes))
-        V = np.concatenate([batch.states for batch in head])
-        with ThreadPoolExecutor(threads) as pool:
-            for_all(pool, lambda run: run.begin(V, task.n_classes), runs)
-            for batch in chain(head, stream):
-                for_all(pool, lambda run, batch=batch: run.learn(batch), runs)
-                advance(len(batch.items))
-            tests = [Test(run.readout(), task.n_classes, Source(seed, run.name)) for run in runs]
-            starts = [Test(run.start, task.n_classes, Source(seed, run.name)) for run in runs]
-            fresh = reservoir.stream(
-                task, n_test, _seeding.derive(seed, "test"), batch_size=EPISODES_PER_CHUNK, threads=threads
-            )
-            for batch in fresh:
-                for_all(pool, lambda test, batch=batch: test.take(batch), [*tests, *starts])
-    return _dataset(runs, tests, starts, edges, _attributes(learners, found, reservoir, task, n_episodes, seed, n_test))
+    plan = _plan(learners, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
+    config = _config(plan, task=_settings(task))
+
+    def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[Test]:
+        readouts = [*(run.readout() for run in runs), *(run.start for run in runs)]
+        return _test(plan, pool, readouts, task, plan.n_test, _seeding.derive(plan.seed, "test"))
+
+    runs, (tests,), found = _learn(plan, [plan.seed], test, progress)
+    tests, starts = tests[: len(runs)], tests[len(runs) :]
+    n_neurons = next((len(test.readout.theta) for test in [*tests, *starts] if test.readout is not None), 0)
+    variables = {
+        **_measures("", (*SCALARS, *PER_NEURON), tests, n_neurons),
+        **_measures("start_", OF_THE_START, starts, n_neurons),
+        "acceptance": ("learner", [kept / made if made else np.nan for kept, made in (run.proposals for run in runs)]),
+    }
+    return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
 
 
-def _dataset(
-    runs: list[Run], tests: list[Test], starts: list[Test], edges: NDArray[np.int_], attributes: dict[str, str]
+def train_in_turn(
+    learners: Mapping[str, LearnerProtocol],
+    reservoir: ReservoirProtocol,
+    tasks: Sequence[Task],
+    n_episodes: int = 6000,
+    *,
+    seed: int = 0,
+    n_bins: int = 60,
+    n_test: int = 2000,
+    threads: int = 1,
+    diverged: str = "raise",
+    progress: bool | None = None,
 ) -> xr.Dataset:
+    """Train learners on several tasks, one after another, and test them on all tasks after each.
+
+    Parameters are those of `train`, except:
+
+    Parameters
+    ----------
+    tasks
+        What is learned, in order, such as `task.split(5)`. Prelearning and calibration see only the first.
+    n_episodes
+        Episodes of each task.
+    n_test
+        Test episodes of all tasks together, after each stage.
+
+    Returns
+    -------
+    A Dataset over learner, episode, stage and group: training_accuracy; group_accuracy, the accuracy of choices on the
+    task of a group after the task of a stage was learned; and diverged_at. `attrs` are as in `train`.
+    """
+    if (
+        not isinstance(tasks, (list, tuple))
+        or len({_checks.instance("tasks[i]", task, Task).n_classes for task in tasks}) != 1
+    ):
+        raise ValueError("tasks must be a list of at least one task, all with the same n_classes")
+    plan = _plan(learners, reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged)
+    config = _config(plan, tasks=[_settings(task) for task in tasks])
+
+    def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[float]]:
+        readouts, n = [run.readout() for run in runs], plan.n_test // len(tasks)
+        seeds = [_seeding.derive(plan.seed, "test", str(group)) for group in range(len(tasks))]
+        groups = [_test(plan, pool, readouts, task, n, fresh) for task, fresh in zip(tasks, seeds, strict=True)]
+        return [[test.measures()["accuracy"] for test in tests] for tests in groups]
+
+    seeds = [_seeding.derive(plan.seed, "turn", str(stage)) for stage in range(len(tasks))]
+    runs, accuracies, found = _learn(plan, seeds, test, progress)
+    variables = {"group_accuracy": (("learner", "stage", "group"), np.moveaxis(np.array(accuracies), 2, 0))}
+    return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
+
+
+class _Plan(NamedTuple):
+    """Checked arguments of `train` and `train_in_turn`."""
+
+    learners: Mapping[str, LearnerProtocol]
+    reservoir: ReservoirProtocol
+    tasks: Sequence[Task]
+    n_episodes: int  # of each task
+    seed: int
+    edges: NDArray[np.int_]  # of the bins of the training curves
+    n_test: int
+    threads: int
+    diverged: str
+
+    def stream(self, task: Task, n_episodes: int, seed: int) -> Iterator[Batch]:
+        return stream_chunks(self.reservoir, task, n_episodes, seed, self.threads)
+
+
+def _plan(
+    learners: Mapping[str, LearnerProtocol],
+    reservoir: ReservoirProtocol,
+    tasks: Sequence[Task],
+    n_episodes: int,
+    seed: int,
+    n_bins: int,
+    n_test: int,
+    threads: int,
+    diverged: str,
+) -> _Plan:
+    total = len(tasks) * _checks.integer("n_episodes", n_episodes, 1)
+    n_bins = min(_checks.integer("n_bins", n_bins, 1), total)
+    return _Plan(
+        check_learners(learners),
+        check_reservoir(reservoir),
+        tasks,
+        total // len(tasks),
+        _checks.seed(seed),
+        np.linspace(0, total, n_bins + 1).round().astype(int),
+        _checks.integer("n_test", n_test, len(tasks)),
+        _checks.integer("threads", threads, 1),
+        _checks.one_of("diverged", diverged, ("raise", "record")),
+    )
+
+
+def _learn(
+    plan: _Plan, seeds: Sequence[int], test: Callable[[list[Run], ThreadPoolExecutor], Tested], progress: bool | None
+) -> tuple[list[Run], list[Tested], dict[str, Any]]:
+    """Learn the tasks one after another, each from the stream of its seed, and test after each.
+
+    Returns the learners, the results of `test` after each task, and a record of prelearning.
+    """
+    waiting = prelearned(plan.learners)
+    n_episodes = plan.n_episodes * len(plan.tasks) + episodes_needed(waiting)
+    tested: list[Tested] = []
+    with show_progress(n_episodes, progress) as advance, ThreadPoolExecutor(plan.threads) as pool:
+        found = prelearn_all(
+            waiting, plan.reservoir, plan.tasks[0], seed=plan.seed, threads=plan.threads, advance=advance
+        )
+        runs = [
+            Run(name, learner, found.get(name), plan.seed, plan.diverged, plan.edges)
+            for name, learner in plan.learners.items()
+        ]
+        for task, seed in zip(plan.tasks, seeds, strict=True):
+            stream = plan.stream(task, plan.n_episodes, seed)
+            if not tested:
+                stream = _calibrate(runs, pool, stream, min(CALIBRATION_EPISODES, plan.n_episodes), task.n_classes)
+            for batch in stream:
+                _for_all(pool, Run.learn, runs, batch)
+                advance(len(batch.items))
+            tested.append(test(runs, pool))
+    return runs, tested, {name: _plain(result) for name, result in found.items() if isinstance(result, Prelearned)}
+
+
+def _calibrate(
+    runs: list[Run], pool: ThreadPoolExecutor, stream: Iterator[Batch], n: int, n_classes: int
+) -> Iterator[Batch]:
+    """Begin all runs with the first `n` episodes of a stream, or a few more; then yield every batch, keeping none."""
+    head: deque[Batch] = deque()
+    while n > 0:
+        head.append(next(stream))
+        n -= len(head[-1].items)
+    _for_all(pool, Run.begin, runs, np.concatenate([batch.states for batch in head]), n_classes)
+    while head:
+        yield head.popleft()
+    yield from stream
+
+
+def _test(
+    plan: _Plan, pool: ThreadPoolExecutor, readouts: list[Readout | None], task: Task, n: int, seed: int
+) -> list[Test]:
+    """Test the learners' readouts, any number for each learner in order, on fresh episodes of a task."""
+    names = list(plan.learners) * (len(readouts) // len(plan.learners))
+    tests = [
+        Test(readout, task.n_classes, Source(plan.seed, name)) for name, readout in zip(names, readouts, strict=True)
+    ]
+    for batch in plan.stream(task, n, seed):
+        _for_all(pool, Test.take, tests, batch)
+    return tests
+
+
+def _for_all(pool: ThreadPoolExecutor, method: Callable[..., None], objects: Sequence[Any], *args: Any) -> None:
+    """Call a method of every object in the pool's threads, and raise the first error."""
+    for result in [pool.submit(method, thing, *args) for thing in objects]:
+        result.result()
+
+
+def _dataset(plan: _Plan, runs: list[Run], variables: dict[str, Any], record: dict[str, Any]) -> xr.Dataset:
+    """Return the variables with all that `train` and `train_in_turn` have in common."""
     import xarray as xr
 
-    n_neurons = next((len(test.readout.theta) for test in [*tests, *starts] if test.readout is not None), 0)
-    proposals = [run.proposals for run in runs]
-    variables: dict[str, Any] = {
+    variables = {
         "training_accuracy": (("learner", "episode"), np.array([run.curve() for run in runs])),
-        **_variables("", (*SCALARS, *PER_NEURON), tests, n_neurons),
-        **_variables("start_", OF_THE_START, starts, n_neurons),
+        **variables,
+        "diverged_at": ("learner", [run.failure.episode if run.failure else -1 for run in runs]),
     }
-    variables["acceptance"] = ("learner", [kept / made if made else np.nan for kept, made in proposals])
-    variables["diverged_at"] = ("learner", [run.failure.episode if run.failure else -1 for run in runs])
-    messages = {run.name: str(run.failure) for run in runs if run.failure}
-    coordinates = {"learner": [run.name for run in runs], "episode": edges[1:]}
-    return xr.Dataset(variables, coordinates, {**attributes, "diverged": json.dumps(messages)})
+    failures = {run.name: str(run.failure) for run in runs if run.failure}
+    attributes = {**record, "provenance": environment(), "diverged": failures}
+    texts = {name: json.dumps(value, default=_checks.short_repr) for name, value in attributes.items()}
+    return xr.Dataset(variables, {"learner": list(plan.learners), "episode": plan.edges[1:]}, texts)
 
 
-def _variables(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons: int) -> dict[str, Any]:
+def _measures(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons: int) -> dict[str, Any]:
     """Return measures of all learners as variables; those per neuron in single precision, as thresholds are."""
     measures = [test.measures() for test in tests]
     return {
@@ -144,40 +279,26 @@ def _variables(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons
     }
 
 
-def _attributes(
-    learners: Mapping[str, Any],
-    found: Mapping[str, Prelearned | Diverged],
-    reservoir: Reservoir,
-    task: Task,
-    n_episodes: int,
-    seed: int,
-    n_test: int,
-) -> dict[str, str]:
-    config = {
-        "learners": {name: _settings(one) for name, one in learners.items()},
-        "reservoir": _settings(reservoir),
-        "task": _settings(task),
-        "n_episodes": n_episodes,
-        "n_test": n_test,
-        "seed": seed,
-    }
-    record = {
-        name: {key: np.asarray(value).tolist() for key, value in one._asdict().items()}
-        for name, one in found.items()
-        if isinstance(one, Prelearned)
-    }
+def _config(plan: _Plan, **shown: Any) -> dict[str, Any]:
     return {
-        "config": json.dumps(config),
-        "prelearning": json.dumps(record),
-        "provenance": json.dumps(environment()),
+        "learners": {name: _settings(learner) for name, learner in plan.learners.items()},
+        "reservoir": _settings(plan.reservoir),
+        **shown,
+        "n_episodes": plan.n_episodes,
+        "n_test": plan.n_test,
+        "seed": plan.seed,
     }
 
 
 def _settings(thing: Any) -> dict[str, Any]:
     """Return the kind of a thing and its settings: the fields of a dataclass, or else its plain attributes."""
-    fields = asdict(thing) if is_dataclass(thing) and not isinstance(thing, type) else vars(thing)
+    fields = asdict(thing) if is_dataclass(thing) and not isinstance(thing, type) else getattr(thing, "__dict__", {})
     plain = (int, float, str, dict, type(None))
     return {
         "kind": type(thing).__name__,
         **{name: value for name, value in fields.items() if isinstance(value, plain) and not name.startswith("_")},
     }
+
+
+def _plain(found: Prelearned) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in found._asdict().items()}
