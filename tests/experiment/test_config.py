@@ -132,6 +132,37 @@ def test_cases_change_settings_for_some_trials():
     ]  # fmt: skip
 
 
+def test_a_task_of_another_kind_starts_afresh():
+    cases = [{"task": {"kind": "sequence", "n_bases": 2}}, {"task": {"kind": "static", "noise": 0.2}}]
+    sequence, static = load_experiment({"task": {"n_stimuli": 20, "steps": 7}, "case": cases}).trials
+    assert (sequence.task.kind, sequence.task.size, sequence.task.steps) == ("sequence", 24, 10)
+    assert (static.task.kind, static.task.size, static.task.steps, static.task.noise) == ("static", 20, 7, 0.2)
+    settings = {"preset": "sequence", "task": {"steps": 7}, "case": [{"task": {"kind": "sequence", "n_bases": 2}}]}
+    (trial,) = load_experiment(settings).trials
+    assert (trial.task.size, trial.task.steps) == (24, 7)  # the same kind as before, so its settings stay
+
+
+def test_a_learner_of_another_kind_starts_afresh():
+    learners = {"a": {"kind": "Composed", "sigma": 0.1}, "Composed": {"sigma": 0.2}}
+    case = {"learners": {"a": {"kind": "Normalised", "mu": 0.1}, "Composed": {"kind": "Composed", "beta": 1.0}}}
+    (trial,) = load_experiment({"learners": learners, "case": [case]}).trials
+    assert trial.learners["a"].build() == kn.Normalised(mu=0.1)
+    assert trial.learners["Composed"].build() == kn.Composed(sigma=0.2, beta=1.0)
+    (trial,) = load_experiment({"learners": learners, "case": [{"learners": {"Composed": {"kind": "Ridge"}}}]}).trials
+    assert trial.learners["Composed"].build() == kn.Ridge()
+
+
+def test_a_rule_of_another_kind_starts_afresh():
+    rules = {"kind": "q-learning", "reward": 5.0}, {"kind": "supervised", "target": 3.0}
+    settings, case = ({"learners": {"Composed": {"rule": rule}}} for rule in rules)
+    (trial,) = load_experiment({**settings, "case": [case]}).trials
+    assert trial.learners["Composed"].build().rule == kn.Supervised(3.0)
+
+
+def test_the_default_number_of_base_sequences_is_the_tasks_own():
+    assert one(task={"kind": "sequence"}).task.size == len(kn.SequenceTask(kn.load_odours()))
+
+
 def test_files_extend_others(tmp_path):
     (tmp_path / "base.toml").write_text('name = "b"\n[task]\nn_stimuli = 20\nnoise = 0.1\n')
     (tmp_path / "more.toml").write_text('extends = "base.toml"\n[task]\nnoise = 0.2\n')

@@ -14,7 +14,7 @@ import numpy as np
 
 from kenyon import saving
 from kenyon.experiment.config import FORMAT
-from kenyon.experiment.trial import digest, seal, unsealed
+from kenyon.experiment.result_file import seal, unseal
 from tests.reliability.mutators import BYTES, INTERESTING, pick
 
 BAIT = (
@@ -108,7 +108,7 @@ def edits(rng, tree, make=value):
 
 def changed(contents, change):
     """Return a result after `change` of the open file, with a digest to match."""
-    buffer = io.BytesIO(unsealed(contents))
+    buffer = io.BytesIO(unseal(contents))
     with h5py.File(buffer, "r+") as file:
         change(file)
     return seal(buffer.getvalue())
@@ -158,16 +158,8 @@ def strange(rng):
     return np.zeros(pick(rng, shapes), pick(rng, kinds))
 
 
-def listed(file, name, dimensions=None, values=None):
-    """Say that a variable is what it is now."""
-    table = json.loads(file.attrs["variables"])
-    known = table.get(name, [[], ""])
-    table[name] = [known[0] if dimensions is None else dimensions, digest(file[name][()] if values is None else values)]
-    file.attrs["variables"] = json.dumps(table)
-
-
 def variables(rng, files):
-    """Put another variable in the place of one, or none; listed truly, half the time."""
+    """Replace or remove a variable; half the time its dimensions are listed to match."""
 
     def change(file):
         name = pick(rng, list(json.loads(file.attrs["variables"])))
@@ -184,7 +176,8 @@ def variables(rng, files):
         elif act == 3:
             file[name] = strange(rng)
             if truly:
-                listed(file, name, pick(rng, (None, ["learner"] * file[name].ndim, ["new"] * file[name].ndim)))
+                dimensions = [pick(rng, ("learner", "new"))] * file[name].ndim
+                file.attrs["variables"] = json.dumps({**table, name: dimensions})
 
     return changed(pick(rng, files), change)
 
@@ -211,9 +204,6 @@ def links(rng, files):
             file.create_dataset(name, shape, values.dtype, external=[(target, 0, size)])
         else:
             file[f"{name} moved"] = h5py.SoftLink(f"/{name}")
-        if rng.random() < 0.5:
-            table = json.loads(file.attrs["variables"])
-            file.attrs["variables"] = json.dumps({**table, name: [table[name][0], digest(values)]})
 
     return changed(pick(rng, files), change)
 
@@ -244,7 +234,7 @@ def storage(rng, files):
             file.create_dataset(name, values.shape, pick(rng, kinds))
         if rng.random() < 0.5:
             table = json.loads(file.attrs["variables"])
-            file.attrs["variables"] = json.dumps({**table, name: [["new"] * file[name].ndim, table[name][1]]})
+            file.attrs["variables"] = json.dumps({**table, name: ["new"] * file[name].ndim})
 
     return changed(pick(rng, files), change)
 
@@ -263,7 +253,7 @@ def foreign(rng, files):
 
 def resealed(rng, files):
     """Damage a file within, and let its digest match: what the library beneath makes of it."""
-    contents = pick(rng, BYTES)(rng, [unsealed(one) for one in files])
+    contents = pick(rng, BYTES)(rng, [unseal(one) for one in files])
     return seal(contents)
 
 
@@ -326,11 +316,11 @@ def model_value(rng):
     return pick(rng, choices)
 
 
-def resigned(table, tensors, format_number=saving.FORMAT):
+def resigned(table, tensors):
     """Return a model's file with a digest to match."""
     from safetensors.numpy import save
 
-    described = {"format": format_number, "version": "0", "model": table, "sha256": saving.digest(table, tensors)}
+    described = {"format": saving.FORMAT, "version": "0", "model": table, "sha256": saving.digest(table, tensors)}
     return save(tensors, {saving.KEY: json.dumps(described)})
 
 
@@ -344,7 +334,7 @@ def opened(contents):
 
 def description(rng, files):
     table, tensors = opened(pick(rng, files))
-    return resigned(edits(rng, table, model_value), tensors, pick(rng, (saving.FORMAT, saving.FORMAT, 1)))
+    return resigned(edits(rng, table, model_value), tensors)
 
 
 def tensors(rng, files):

@@ -25,7 +25,7 @@ from kenyon.odours import SUBSETS, Odours, load_odours
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
-FORMAT = 2  # raised whenever the same settings give other numbers or other files
+FORMAT = 3  # raised whenever the same settings give other numbers or other files
 
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -86,7 +86,7 @@ class SequenceConfig(_Stimuli):
     """A sequence task; see `kenyon.SequenceTask`."""
 
     kind: Literal["sequence"]
-    n_bases: Count = Field(28, description="Base sequences; each gives 3 n_classes^2 sequences.")
+    n_bases: Count = Field(8, description="Base sequences; each gives 3 n_classes^2 sequences.")
     steps: Count = 10
     noise: Annotated[float, Field(ge=0)] = 0.2
     groups: Count = Field(1, description="Learn the sequences in this many groups, one after another.")

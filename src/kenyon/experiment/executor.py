@@ -25,7 +25,7 @@ from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.progress import Report
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment
-from kenyon.experiment.trial import execute, run_trial, to_bytes
+from kenyon.experiment.trial import execute
 from kenyon.provenance import git_commit
 
 ATTEMPTS = 3  # of a trial whose worker died
@@ -191,13 +191,13 @@ class _Sweep:
 
 
 class _Here(Executor):
-    """Runs what it is given at once, in this process."""
+    """Runs each job at once, in this process."""
 
-    def submit(self, job: Any, /, config: str, commit: str) -> Future[Any]:  # type: ignore[override]
-        """Run a trial."""
+    def submit(self, job: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        """Run a job."""
         future: Future[Any] = Future()
         try:
-            future.set_result(to_bytes(run_trial(TrialConfig.model_validate_json(config), commit=commit)))
+            future.set_result(job(*arguments, **options))
         except Exception as error:
             future.set_exception(error)
         return future

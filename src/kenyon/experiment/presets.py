@@ -23,7 +23,7 @@ STATIC = {
     "n_episodes": 60_000,
 }
 SEQUENCE = {
-    "task": {"kind": "sequence"},
+    "task": {"kind": "sequence", "n_bases": 28},
     "reservoir": {"leak_rate": 0.1, "spectral_radius": 0.95},
     "n_episodes": 300_000,
 }

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
-from kenyon.experiment.store import Store, Stored, StoreError
+from kenyon.experiment.result_file import Stored
+from kenyon.experiment.store import Store, StoreError
 
 INNER = ("learner", "episode", "neuron", "stage", "group", "example", "step", "channel")  # dimensions of one result
 MAX_EMPTY_CELLS = 100_000  # empty places a table may have

@@ -264,9 +264,18 @@ def set_value(settings: Settings, path: tuple[str, ...], value: Any) -> None:
 
 
 def merge(base: Settings, over: Settings) -> Settings:
-    """Return `base` with the values of `over` in it, table by table; a learner or a kind named anew starts afresh."""
+    """Return `base` updated by `over`, table by table; a table that is given another kind starts afresh."""
     merged = dict(base)
     for name, value in over.items():
         old = merged.get(name)
-        merged[name] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        if isinstance(old, dict) and isinstance(value, dict) and not _other_kind(name, base, value):
+            value = merge(old, value)
+        merged[name] = value
     return merged
+
+
+def _other_kind(name: str, base: Settings, table: Settings) -> bool:
+    """Tell whether a table names a kind other than in `base`, implied there by the preset or a learner's name."""
+    preset = PRESETS.get(str(base.get("preset", "static")))
+    implied = preset.settings["task"]["kind"] if name == "task" and preset else name
+    return isinstance(table.get("kind"), str) and table["kind"] != base[name].get("kind", implied)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from kenyon import _checks, _seeding
 from kenyon.experiment.config import FORMAT, TrialConfig
+from kenyon.experiment.result_file import encode
 from kenyon.learning.in_turn import train_in_turn
 from kenyon.learning.learners import HALVINGS, GradientWeights
 from kenyon.learning.training import train
@@ -23,7 +22,6 @@ from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
-SEAL = b"\nkenyon sha256 "  # stands before the digest that ends a file; no JSON or HDF5 of ours holds it
 Train = Callable[[Mapping[str, Any]], xr.Dataset]
 
 
@@ -71,66 +69,14 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         "config": config.canonical(),
         "prelearning": result.attrs.get("prelearning", "{}"),
         "diverged": result.attrs.get("diverged", "{}"),
-        "variables": json.dumps(
-            {str(name): [list(one.dims), digest(one.values)] for name, one in result.variables.items()}
-        ),
         "provenance": json.dumps({**environment(), "commit": commit, **_timing(began, time.perf_counter() - start)}),
     }
     return result
 
 
 def execute(config: str, commit: str) -> bytes:
-    """Run a trial given as JSON and return its result as a netCDF file: what goes to a worker, and comes back."""
-    threadpool_limits(1)  # for good: this process is a worker's
-    result = run_trial(TrialConfig.model_validate_json(config), commit=commit)
-    return to_bytes(result)
-
-
-def to_bytes(result: xr.Dataset) -> bytes:
-    """Return a result as the contents of a netCDF file, sealed.
-
-    Written without xarray, whose locks want a scheduler when on a worker of Dask.
-    """
-    import h5netcdf
-    import h5py
-
-    contents = io.BytesIO()
-    with h5netcdf.File(contents, "w") as file:
-        file.dimensions = {str(name): size for name, size in result.sizes.items()}
-        for name, variable in result.variables.items():
-            dimensions, values = tuple(map(str, variable.dims)), variable.values
-            if values.dtype.kind in "OTU":
-                file.create_variable(str(name), dimensions, h5py.string_dtype())[...] = values.astype(object)
-            else:
-                file.create_variable(str(name), dimensions, data=values)
-        file.attrs.update(result.attrs)
-    return seal(contents.getvalue())
-
-
-def seal(contents: bytes) -> bytes:
-    """Return the contents of a file with their digest behind them, where the HDF5 library does not look."""
-    return contents + SEAL + sha256(contents).hexdigest().encode()
-
-
-def unsealed(contents: bytes) -> bytes:
-    """Return the contents of a sealed file, refusing them if they have changed; older files have no seal.
-
-    The library is not made for damaged files, and can hang on one: it is to see none.
-    """
-    inner, mark, expected = contents.rpartition(SEAL)
-    if not mark:
-        return contents
-    if sha256(inner).hexdigest().encode() != expected:
-        raise ValueError("its contents are not what was written")
-    return inner
-
-
-def digest(values: Any) -> str:
-    """Return a hash of an array's contents."""
-    array = np.asarray(values)
-    text = array.astype("U") if array.dtype.kind in "OTU" else array
-    contents = "\0".join(text.ravel()).encode() if text.dtype.kind == "U" else np.ascontiguousarray(text).tobytes()
-    return sha256(contents).hexdigest()[:16]
+    """Run a trial given as JSON and return the contents of its file: the job of a worker."""
+    return encode(run_trial(TrialConfig.model_validate_json(config), commit=commit))
 
 
 def _train(learners: Mapping[str, Any], learn: Train) -> xr.Dataset:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import os
-import uuid
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from kenyon import __version__
+from kenyon._files import write_whole
 from kenyon.paper.plan import FIGURES, Plan, Results
 from kenyon.paper.report import claims_table, ours, panel, panel_view, provenance, words
 from kenyon.paper.report.findings import found
@@ -48,14 +47,7 @@ def write_report(
     command
         What to type to run it again; left out, `kenyon reproduce` with what the plan asks for.
     """
-    page = render(results, verdicts, figures, seconds, command)
-    part = out.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        part.write_text(page, encoding="utf-8")
-        os.replace(part, out)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    write_whole(out, render(results, verdicts, figures, seconds, command))
 
 
 def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds: float, command: str) -> str:
