@@ -182,6 +182,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; what goes wrong is said in one line."""
     from kenyon.experiment.executor import ClusterError, Stopped
 
+    if "" not in sys.path:
+        sys.path.append("")  # the current folder, for learners of a user's own; `python -m` adds it too
     try:
         code = app(_spread(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
         if code == INTERRUPTED:

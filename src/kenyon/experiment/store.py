@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 from kenyon import _checks
 from kenyon._files import write_whole
-from kenyon.experiment.config import FORMAT, ConfigError, TrialConfig
+from kenyon.experiment.config import FORMAT, TrialConfig
 from kenyon.experiment.result_file import Stored, decode
+from kenyon.experiment.settings import ConfigError
 from kenyon.experiment.sweep import Experiment
 
 Result = TypeVar("Result")

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kenyon.experiment.config import ConfigError, unknown
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.progress import Report
 from kenyon.experiment.results import combine
+from kenyon.experiment.settings import ConfigError, refuse_unknown
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment, check_name, expand, read_file, set_value
 
@@ -114,7 +114,7 @@ def _study(settings: dict[str, Any]) -> Study:
     table = settings.pop("tune", None)
     if not isinstance(table, dict) or not isinstance(table.get("search"), dict) or not table["search"]:
         raise ConfigError("tune needs a [tune] table with a learner and a [tune.search] table")
-    unknown("tune.", table, KEYS)
+    refuse_unknown("tune.", table, KEYS)
     expand(copy.deepcopy(settings))
     learner, measure, seed = table.get("learner"), table.get("measure", "accuracy"), table.get("seed", 0)
     if not isinstance(learner, str) or not isinstance(measure, str):
