@@ -246,5 +246,7 @@ def test_the_schema_knows_every_setting_and_lets_it_be_a_list():
     assert leak["default"] == 0.025
     assert leak["description"].startswith("a in (0, 1]")
     assert schema["$defs"]["ComposedConfig"]["properties"]["beta"]["description"].startswith("The search's step size")
+    assert {"$ref": "#/$defs/ComposedConfig"} in schema["properties"]["learners"]["additionalProperties"]["anyOf"]
+    assert schema["$defs"]["OwnLearnerConfig"]["required"] == ["kind"]
     assert "module:Class" in schema["$defs"]["OwnLearnerConfig"]["properties"]["kind"]["description"]
     json.dumps(schema)

@@ -83,7 +83,7 @@ def test_experiments_too_different_for_one_table_are_told_apart_by_name(tmp_path
         }  # fmt: skip
         del settings["seeds"]
         run_experiment(load_experiment(settings), tmp_path, workers=0)
-    with pytest.raises(StoreError, match="name one"):
+    with pytest.raises(StoreError, match="open one experiment"):
         kn.open_results(tmp_path)
     assert kn.open_results(tmp_path, "e3").seed.values.tolist() == [8]
     with pytest.raises(StoreError, match="no experiment 'e9' .there are: e0, e1"):
@@ -140,5 +140,5 @@ def test_folders_that_cannot_be_are_refused(tmp_path, small):
         run_experiment(small, tmp_path / "file" / "results", workers=0)
     with pytest.raises(StoreError, match="not a folder of results"):
         kn.open_results(tmp_path / "nowhere")
-    with pytest.raises(StoreError, match="holds no finished trial"):
+    with pytest.raises(StoreError, match="contains no finished trial"):
         kn.open_results(tmp_path)

@@ -37,7 +37,7 @@ EXPERIMENT = {
     "reservoir": {"n_neurons": 40, "leak_rate": 0.1},
     "learners": {"GradientWeights": {}, "Normalised": {}},
 }
-STOPPED = "kenyon: stopped; what is done is kept, and the same command goes on from there"
+STOPPED = "kenyon: stopped; finished trials are kept, and the same command continues from there"
 KENYON = [sys.executable, "-m", "kenyon"]
 
 
@@ -185,7 +185,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_there(undisturbed, tmp_path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "cannot be written: file too large" in said.splitlines()[-1]
-    assert "run the same command again: what is done is kept" in said.splitlines()[-1]
+    assert "run the same command again: finished trials are kept" in said.splitlines()[-1]
     assert "Traceback" not in said
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["longer.experiment.json"]
     go_on(tmp_path, undisturbed)
@@ -223,7 +223,7 @@ def test_a_full_disk_and_one_that_is_read_only(undisturbed, tmp_path):
         *said, line, code = (tmp_path / f"{name}.txt").read_text().splitlines()
         assert code == "2"
         assert message in line
-        assert "what is done is kept" in line
+        assert "finished trials are kept" in line
         assert "Traceback" not in "".join(said)
     left = (tmp_path / "left.txt").read_text().split()
     assert 0 < sum(name.endswith(".nc") for name in left) < N_TRIALS
@@ -297,7 +297,7 @@ def test_a_cluster_that_loses_a_worker_and_one_that_loses_its_scheduler(undistur
     assert process.returncode == 2, said
     assert [line for line in said.splitlines() if "done in" not in line and "done before" not in line] == [
         f"kenyon: the Dask scheduler at {address} was lost; start it again, or another, and run the same command "
-        "again: what is done is kept"
+        "again: finished trials are kept"
     ]
     go_on(tmp_path, undisturbed)
 

@@ -18,14 +18,9 @@ def table(folder: str | Path, experiment: str | None = None, *, curves: bool = F
     """Return results as a table: a row per trial and learner, or per point of the training curves."""
     results = open_results(folder, experiment)
     outer = set(results.accuracy.dims) if "accuracy" in results else set(results.diverged_at.dims)
-    if curves:
-        wanted = results[["training_accuracy"]]
-        present = ["training_accuracy"]
-    else:
-        wanted = results[[name for name in results.data_vars if set(results[name].dims) <= outer]]
-        present = ["diverged_at"]
-    frame: pd.DataFrame = wanted.to_dataframe().dropna(subset=present)
-    return frame.reset_index()
+    measures = [name for name in results.data_vars if set(results[name].dims) <= outer]
+    frame: pd.DataFrame = results[["training_accuracy"] if curves else measures].to_dataframe()
+    return frame.dropna(subset=["training_accuracy" if curves else "diverged_at"]).reset_index()
 
 
 def write_table(folder: str | Path, file: str | Path, experiment: str | None = None, *, curves: bool = False) -> int:

@@ -31,7 +31,7 @@ KINDS: dict[str, type[Any]] = {
 }
 
 
-class LearnerConfig(Made):
+class LearnerModel(Made):
     """A learner, which is built to see whether it accepts its settings."""
 
     kind: str
@@ -58,7 +58,7 @@ class OwnLearnerConfig(Model):
         return own_model(self.kind).model_validate(self.model_dump()).build()
 
 
-LEARNERS = {kind: model_of(cls, LearnerConfig, kind=kind, rule=Rule) for kind, cls in KINDS.items()}
+LEARNERS = {kind: model_of(cls, LearnerModel, kind=kind, rule=Rule) for kind, cls in KINDS.items()}
 
 
 def _tag(learner: Any) -> str | None:
@@ -68,7 +68,7 @@ def _tag(learner: Any) -> str | None:
 
 
 if TYPE_CHECKING:
-    AnyLearner = LearnerConfig
+    AnyLearner = LearnerModel
 else:
     TAGGED = [Annotated[model, Tag(tag)] for tag, model in {**LEARNERS, OWN: OwnLearnerConfig}.items()]
     AnyLearner = Annotated[reduce(operator.or_, TAGGED), Discriminator(_tag)]
@@ -104,7 +104,7 @@ def own_model(kind: str) -> Any:
 @lru_cache
 def _model(kind: str, cls: Any) -> Any:
     try:
-        return model_of(cls, LearnerConfig, kind=kind, rule=Rule)
+        return model_of(cls, LearnerModel, kind=kind, rule=Rule)
     except (TypeError, NameError, AttributeError, RuntimeError, ConfigError) as error:  # RuntimeErrors are pydantic's
         raise ConfigError(f"has the kind {kind}, whose settings are not plain: {str(error).splitlines()[0]}") from None
 

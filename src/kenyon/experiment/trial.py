@@ -1,4 +1,4 @@
-"""One trial: from a configuration to its result, with where, when and by what it was made."""
+"""One trial: from its settings to its result, with its provenance."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
-Train = Callable[[Mapping[str, Any]], xr.Dataset]
-
 
 def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, commit: str = "") -> xr.Dataset:
     """Run one trial and return its result.
 
-    A plain readout (`GradientWeights`) that diverges is trained again with half its learning rate until it does not:
-    comparisons are to favour it. What became of the rate is in the variable `eta_w`. Other learners that diverge are
-    NaN, and `diverged_at` says when.
+    A plain readout (`GradientWeights`) that diverges is trained again at half its learning rate until it does not, so
+    that comparisons favour it. The rate in the end is in the variable `eta_w`. Other learners that diverge are NaN, and
+    `diverged_at` says when.
 
     Parameters
     ----------
@@ -41,7 +39,7 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
     progress
         Show a progress bar.
     commit
-        A git commit to note in the provenance.
+        A git commit to record in the provenance.
     """
     _checks.instance("config", config, TrialConfig)
     commit, progress = _checks.instance("commit", commit, str), _checks.flag("progress", progress)
@@ -60,7 +58,7 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
                 return train_in_turn(learners, reservoir, tasks, config.n_episodes, **settings)
             return train(learners, reservoir, task, config.n_episodes, **settings)
 
-        result = _train({name: one.build() for name, one in config.learners.items()}, learn)
+        result = _train({name: learner.build() for name, learner in config.learners.items()}, learn)
         if config.examples:
             result = result.assign(_examples(reservoir, task, config.examples, config.seed))
     result.attrs = {
@@ -79,48 +77,43 @@ def execute(config: str, commit: str) -> bytes:
     return encode(run_trial(TrialConfig.model_validate_json(config), commit=commit))
 
 
-def _train(learners: Mapping[str, Any], learn: Train) -> xr.Dataset:
-    """Train all learners, plain readouts that diverge at half their rates until they do not."""
-    learners, result = dict(learners), learn(learners)
+def _train(learners: dict[str, Any], learn: Callable[[Mapping[str, Any]], xr.Dataset]) -> xr.Dataset:
+    """Train all learners, and plain readouts that diverge again at half the rate, until none does."""
+    result = learn(learners)
     for _ in range(HALVINGS):
-        again = {
-            name: one.slowed(0.5)
-            for name, one in learners.items()
-            if isinstance(one, GradientWeights) and one.eta_w > 0 and result.diverged_at.sel(learner=name) >= 0
-        }
+        lost = [str(name) for name in result.learner.values[result.diverged_at.values >= 0]]
+        again = {name: learners[name].slowed(0.5) for name in lost if isinstance(learners[name], GradientWeights)}
+        again = {name: learner for name, learner in again.items() if learner.eta_w > 0}
         if not again:
             break
-        learners.update(again)
+        learners = {**learners, **again}
         result = _replaced(result, learn(again))
-    rates = [float(getattr(one, "eta_w", np.nan)) for one in learners.values()]
-    return result.assign(eta_w=("learner", rates))
+    return result.assign(eta_w=("learner", [float(getattr(learner, "eta_w", np.nan)) for learner in learners.values()]))
 
 
 def _replaced(result: xr.Dataset, new: xr.Dataset) -> xr.Dataset:
-    """Return a result with some of its learners' parts replaced."""
+    """Return a result with the parts of some learners replaced by those of a new one."""
     names = [str(name) for name in result.learner.values]
     parts = [(new if name in new.learner else result).sel(learner=[name]) for name in names]
     merged = xr.concat(parts, "learner", data_vars="all", combine_attrs="override")
-    failed = json.loads(result.attrs.get("diverged", "{}"))
-    failed = {name: text for name, text in failed.items() if name not in new.learner}
-    merged.attrs = {**result.attrs, "diverged": json.dumps({**failed, **json.loads(new.attrs.get("diverged", "{}"))})}
-    return merged
+    old, now = (json.loads(dataset.attrs.get("diverged", "{}")) for dataset in (result, new))
+    kept = {name: text for name, text in old.items() if name not in new.learner}
+    return merged.assign_attrs(diverged=json.dumps({**kept, **now}))
 
 
 def _examples(reservoir: Reservoir, task: Task, n: int, seed: int) -> dict[str, Any]:
-    """Return states of episodes of `n` different items, or as many as there are, and how the first came about."""
+    """Return the states of episodes with `n` different items, or as many as there are, and the course of the first."""
     draw = task.draw(max(100, 20 * len(task)), _seeding.derive(seed, "examples"))
     _, first = np.unique(draw.items, return_index=True)
     chosen = np.sort(first)[:n]
     draw = type(draw)(draw.items[chosen], draw.labels[chosen], draw.keys[chosen])
     inputs = task._inputs(draw)
-    trace = np.asarray(reservoir.run(inputs[:1], trajectory=True))[0]
     return {
         "example_state": (("example", "neuron"), reservoir.run(inputs)),
         "example_label": ("example", draw.labels),
         "example_name": ("example", [" + ".join(task.names(item)) for item in draw.items]),
         "trace_input": (("step", "channel"), inputs[0]),
-        "trace_state": (("step", "neuron"), trace),
+        "trace_state": (("step", "neuron"), np.asarray(reservoir.run(inputs[:1], trajectory=True))[0]),
     }
 
 
