@@ -11,7 +11,7 @@ from kenyon.experiment.sweep import load_experiment
 from tests.experiment.conftest import SMALL
 
 
-def one(**settings):
+def only(**settings):
     (trial,) = load_experiment(settings).trials
     return trial
 
@@ -26,7 +26,7 @@ def one(**settings):
     ],
 )
 def test_presets_are_the_papers(preset, size, leak, episodes):
-    trial = one(preset=preset)
+    trial = only(preset=preset)
     assert (trial.task.size, trial.reservoir.leak_rate, trial.n_episodes) == (size, leak, episodes)
     learners = {name: learner.build() for name, learner in trial.learners.items()}
     by_reward = {type(learner.rule).__name__ for learner in learners.values()}
@@ -45,14 +45,14 @@ def test_learners_are_those_of_the_package_with_the_same_defaults():
 
 def test_rules_and_starts_can_be_written_in_full():
     rule = {"kind": "q-learning", "reward": 5.0, "temperature": {"start": 2.0, "stop": 1.0, "episodes": 100}}
-    trial = one(learners={"a": {"kind": "Composed", "rule": rule, "start": {"percentile": 70.0}}})
+    trial = only(learners={"a": {"kind": "Composed", "rule": rule, "start": {"percentile": 70.0}}})
     expected = kn.Composed(rule=kn.QLearning(5.0, kn.Schedule(2.0, 1.0, 100)), start=kn.Percentile(70.0))
     assert trial.learners["a"].build() == expected
 
 
 def test_a_trial_is_named_by_all_of_its_settings():
     ids = {
-        one(**settings).id
+        only(**settings).id
         for settings in (
             {},
             {"seed": 1},
@@ -63,7 +63,7 @@ def test_a_trial_is_named_by_all_of_its_settings():
         )
     }
     assert len(ids) == 6
-    assert one().id == one(preset="static", task={"n_stimuli": 140}).id  # a default written out is the same trial
+    assert only().id == only(preset="static", task={"n_stimuli": 140}).id  # a default written out is the same trial
 
 
 @pytest.mark.parametrize(
@@ -130,17 +130,17 @@ def test_a_misspelt_schedule_is_named_before_what_it_lacks():
 
 
 def test_a_setting_is_declared_once():
-    trial = one(learners={"Composed": {}})
+    trial = only(learners={"Composed": {}})
     reservoir, task = kn.Reservoir(), kn.StaticTask(kn.load_odours())
     assert trial.reservoir.model_dump() == {name: getattr(reservoir, name) for name in trial.reservoir.model_dump()}
     assert (trial.task.size, trial.task.steps, trial.task.noise) == (len(task), task.steps, task.noise)
-    rule = one(learners={"Composed": {"rule": "q-learning"}}).learners["Composed"].rule
+    rule = only(learners={"Composed": {"rule": "q-learning"}}).learners["Composed"].rule
     assert rule.make() == kn.QLearning()
 
 
 def test_checking_a_reservoir_draws_no_weights(monkeypatch):
     monkeypatch.setattr("kenyon.connectivity.recurrent", None)
-    assert one(reservoir={"n_neurons": 10**9}).reservoir.n_neurons == 10**9
+    assert only(reservoir={"n_neurons": 10**9}).reservoir.n_neurons == 10**9
 
 
 def test_lists_give_their_product():
@@ -205,7 +205,7 @@ def test_a_rule_of_another_kind_starts_afresh():
 
 
 def test_the_default_number_of_base_sequences_is_the_tasks_own():
-    assert one(task={"kind": "sequence"}).task.size == len(kn.SequenceTask(kn.load_odours()))
+    assert only(task={"kind": "sequence"}).task.size == len(kn.SequenceTask(kn.load_odours()))
 
 
 def test_files_extend_others(tmp_path):

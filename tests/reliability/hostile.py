@@ -253,7 +253,7 @@ def foreign(rng, files):
 
 def resealed(rng, files):
     """Damage a file within, and let its digest match: what the library beneath makes of it."""
-    contents = pick(rng, BYTES)(rng, [unseal(one) for one in files])
+    contents = pick(rng, BYTES)(rng, [unseal(file) for file in files])
     return seal(contents)
 
 
@@ -275,20 +275,20 @@ def header(rng, files):
     """Change what the file says of its tensors."""
     table, data = parted(pick(rng, files))
     names = [name for name in table if name != "__metadata__"]
-    one = table[pick(rng, names)]
+    tensor = table[pick(rng, names)]
     size = len(data)
     act = rng.integers(8)
     if act == 0:
-        one["shape"] = pick(rng, ([2**62], [-1], [2**40, 2**40], [1.5], [0], [], "x", None, [[3]], [1] * 200))
+        tensor["shape"] = pick(rng, ([2**62], [-1], [2**40, 2**40], [1.5], [0], [], "x", None, [[3]], [1] * 200))
     elif act == 1:
         offsets = ([0, 2**63], [-8, 8], [8, 0], [0, size], [size, 2 * size], [0.0, 8.0], [0], [], None, ["0", "8"])
-        one["data_offsets"] = pick(rng, offsets)
+        tensor["data_offsets"] = pick(rng, offsets)
     elif act == 2:
-        one["dtype"] = pick(rng, ("F64", "F32", "BOOL", "BF16", "F8_E4M3", "U8", "I64", "object", "", None, 7))
+        tensor["dtype"] = pick(rng, ("F64", "F32", "BOOL", "BF16", "F8_E4M3", "U8", "I64", "object", "", None, 7))
     elif act == 3:
-        one.update(table[pick(rng, names)])
+        tensor.update(table[pick(rng, names)])
     elif act == 4:
-        return joined(json.dumps(table)[:-1] + f', "t0": {json.dumps(one)}}}', data)
+        return joined(json.dumps(table)[:-1] + f', "t0": {json.dumps(tensor)}}}', data)
     elif act == 5:
         return joined(
             pick(rng, ("[" * 10**5, "{" * 10**5, '{"a":' * 10**5, "null", "[]", "NaN", "{}", " " * 10**5)), data
@@ -368,7 +368,7 @@ def replaced(rng, old, arrays):
 def toml(value):
     """Return a value as TOML has it, tables inline."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(str(key))} = {toml(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(str(key))} = {toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml, value)) + "]"
     if isinstance(value, float) and not math.isfinite(value):
@@ -377,13 +377,16 @@ def toml(value):
 
 
 def document(settings):
-    return "\n".join(f"{json.dumps(str(key))} = {toml(one)}" for key, one in settings.items()).encode()
+    return "\n".join(f"{json.dumps(str(key))} = {toml(item)}" for key, item in settings.items()).encode()
 
 
 def setting(rng):
     """Return something that may stand in an experiment file."""
     many = list(range(1, pick(rng, (3, 30, 300))))
-    kinds = ("static", "sequence", "supervised", "q-learning", "Composed", "Ridge", "Learner")
+    kinds = (
+        "static", "sequence", "supervised", "q-learning", "Composed", "Ridge", "Learner", "os:system", "nowhere:X", ":",
+        "kenyon.experiment.trial:execute", "kenyon.learning.learners:Normalised", "pathlib:Path",
+    )  # fmt: skip
     return pick(
         rng, (many, many, [], pick(rng, kinds), 2**31, 2**62, 10**9, 10**6, "1979-05-27", value(rng), value(rng))
     )
@@ -468,7 +471,7 @@ def tables(rng, files):
         b"\xef\xbb\xbf" * 2 + text.encode(),
     )
     many = ("odour" + ",a" * 10**4 + "\n", "odour,a\n" + "x,1\n" * 10**4, "odour,a\n" + "x,1" + ",1" * 10**4)
-    return pick(rng, (*(one.encode() for one in (*rewritten, *many)), *coded))
+    return pick(rng, (*(table.encode() for table in (*rewritten, *many)), *coded))
 
 
 # Notes: JSON

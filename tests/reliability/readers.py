@@ -123,7 +123,7 @@ def models() -> Reader:
     """Estimators and readouts in safetensors: loaded, used, and gone on with."""
     import tempfile
 
-    flat, small = np.stack([one[:5].ravel() for one in X]), {"n_neurons": 20, "random_state": 0, "epochs": 2}
+    flat, small = np.stack([series[:5].ravel() for series in X]), {"n_neurons": 20, "random_state": 0, "epochs": 2}
     made = [
         kn.ReservoirClassifier("normalised", **small).fit(X, np.array(["low", "mid", "high"])[Y]),
         kn.ReservoirRegressor("composed", **small).fit(X, np.sin(Y)),
@@ -233,7 +233,7 @@ def notes() -> Reader:
             raise refused[0]
 
     return Reader(
-        "note.json", [json.dumps(one).encode() for one in files], beside, (hostile.facts, hostile.depths), read
+        "note.json", [json.dumps(facts).encode() for facts in files], beside, (hostile.facts, hostile.depths), read
     )
 
 
@@ -267,7 +267,7 @@ def misdeeds() -> Reader:
     return Reader("number", [], {}, (), read)
 
 
-READERS = {one.__name__: one for one in (results, models, experiments, odours, notes)}
+READERS = {reader.__name__: reader for reader in (results, models, experiments, odours, notes)}
 BENEATH = {"library": library, "misdeeds": misdeeds}
 
 

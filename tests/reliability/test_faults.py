@@ -51,7 +51,7 @@ def undisturbed(tmp_path_factory):
 
 def same(a, b):
     """Tell whether two folders open as the same Dataset, to the byte, and hold the same finished files."""
-    names = [sorted(path.name for path in one.iterdir() if path.suffix != ".part") for one in (a, b)]
+    names = [sorted(path.name for path in folder.iterdir() if path.suffix != ".part") for folder in (a, b)]
     assert names[0] == names[1]
     a, b = kn.open_results(a, neurons=True), kn.open_results(b, neurons=True)
     assert a.identical(b)
@@ -59,11 +59,16 @@ def same(a, b):
         assert a[name].values.tobytes() == b[name].values.tobytes(), name
 
 
-def start(tmp_path, *options, **settings):
+def interruptible():
+    """Undo that a process which was started in the background ignores interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def start(tmp_path, *options, preexec_fn=interruptible):
     (tmp_path / "longer.toml").write_bytes(document(EXPERIMENT))
     command = [*KENYON, "run", "longer.toml", "--out", "results", *options]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=tmp_path, **pipes, **settings)
+    return subprocess.Popen(command, cwd=tmp_path, preexec_fn=preexec_fn, **pipes)
 
 
 def go_on(tmp_path, undisturbed):

@@ -150,8 +150,8 @@ def test_a_model_that_would_lead_a_kernel_astray_is_refused(tmp_path, model, cha
 
 def test_a_tensor_of_too_many_dimensions_is_refused_by_name(tmp_path, model):
     header, data = hostile.parted(model)
-    one = next(one for name, one in header.items() if name != "__metadata__" and np.prod(one["shape"]) == 1)
-    one["shape"] = [1] * 200
+    scalars = (facts for name, facts in header.items() if name != "__metadata__" and np.prod(facts["shape"]) == 1)
+    next(scalars)["shape"] = [1] * 200
     (tmp_path / "model").write_bytes(hostile.joined(header, data))
     with pytest.raises(ValueError, match="model is not a complete Kenyon file"):
         kn.load(tmp_path / "model")
