@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import kenyon as kn
+from kenyon.experiment.result_file import encode
 from kenyon.experiment.store import Store
-from kenyon.experiment.trial import to_bytes
 
 TRIALS = {"preset": "static", "seeds": 8, "n_episodes": 60_000, "task": {"n_stimuli": 140}}
 REPEATS = 3
@@ -44,7 +44,7 @@ def fill(folder):
     result = kn.run_trial(configs[0])
     for config in configs:
         result.attrs.update(id=config.id, config=config.canonical())
-        store.save(config.id, to_bytes(result))
+        store.save(config.id, encode(result))
 
 
 def opening():

@@ -1,6 +1,8 @@
 """Files: the same to the bit after a round trip and in another process; whatever is wrong with one is named."""
 
 import json
+import os
+import stat
 import subprocess
 import sys
 
@@ -17,7 +19,7 @@ X, Y = sines(60)
 
 
 def estimators():
-    flat = np.stack([one[:15].ravel() for one in X])
+    flat = np.stack([series[:15].ravel() for series in X])
     names = np.array(["low", "mid", "high"])[Y]
     settings = {"epochs": 4, **SMALL}
     yield kn.ReservoirClassifier("normalised", **settings).fit(X, names), X
@@ -58,7 +60,7 @@ def test_another_process_gives_the_same_to_the_bit(tmp_path):
         "X = np.split(np.load(folder + '/series.npy'), ends);"
         "np.save(folder + '/out.npy', kn.load(folder + '/model').predict_proba(X))"
     )
-    lengths = str([len(one) for one in X])
+    lengths = str([len(series) for series in X])
     subprocess.run([sys.executable, "-c", script, str(tmp_path), lengths], check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.predict_proba(X))
 
@@ -67,8 +69,8 @@ def test_a_loaded_model_goes_on_learning_as_the_saved_one_would(tmp_path):
     model = kn.ReservoirClassifier("normalised", **SMALL).partial_fit(X[:40], Y[:40], classes=[0, 1, 2])
     model.save(tmp_path / "model")
     again = kn.load(tmp_path / "model")
-    for one in (model, again):
-        one.partial_fit(X[40:], Y[40:])
+    for learning in (model, again):
+        learning.partial_fit(X[40:], Y[40:])
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
@@ -90,13 +92,13 @@ def path(tmp_path):
 def test_a_file_cut_short_is_refused_by_name(path, share):
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ValueError, match=r"model\.kenyon is not a whole file of Kenyon's"):
+    with pytest.raises(ValueError, match=r"model\.kenyon is not a complete Kenyon file"):
         kn.load(path)
 
 
 def test_foreign_files_are_refused_by_name(path):
     path.write_bytes(b"PK\x03\x04 something else entirely, and long enough to be taken for a header")
-    with pytest.raises(ValueError, match=r"model\.kenyon is not a whole file"):
+    with pytest.raises(ValueError, match=r"model\.kenyon is not a complete Kenyon file"):
         kn.load(path)
     save_file({"weights": np.zeros(3)}, path)
     with pytest.raises(ValueError, match=r"model\.kenyon was not written by Kenyon"):
@@ -119,6 +121,52 @@ def test_a_file_of_a_newer_version_is_refused_by_name(path):
         kn.load(path)
 
 
+@pytest.mark.parametrize("number", [1, 2, None, "3"])
+def test_a_file_of_an_older_format_is_refused_by_name(path, number):
+    rewritten(path, lambda header: header.update(format=number))
+    with pytest.raises(
+        ValueError, match=rf"model\.kenyon was written by an older version, .*format {number}\); .*again"
+    ):
+        kn.load(path)
+
+
+def test_a_file_without_its_digest_is_refused(path):
+    rewritten(path, lambda header: header.pop("sha256"))
+    with pytest.raises(ValueError, match=r"model\.kenyon is damaged: KeyError 'sha256'"):
+        kn.load(path)
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_files_have_the_permissions_that_the_umask_leaves(path, umask, mode):
+    model = kn.load(path)
+    old = os.umask(umask)
+    try:
+        model.save(path)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+class Perceptron(kn.Normalised):
+    """A learner of a user's own."""
+
+
+def test_an_estimator_with_a_learner_of_ones_own_says_what_can_be_saved_instead(tmp_path):
+    model = kn.ReservoirClassifier(Perceptron(), epochs=1, **SMALL).fit(X, Y)
+    with pytest.raises(ValueError, match=r"learner of your own \(Perceptron\) cannot be saved.*model\.readout_\.save"):
+        model.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+    model.readout_.save(tmp_path / "readout")
+    np.testing.assert_array_equal(kn.load(tmp_path / "readout").W, model.readout_.W)
+
+
+def test_a_class_that_only_has_the_name_of_ours_is_not_taken_for_it(tmp_path):
+    model = kn.ReservoirClassifier(epochs=1, **SMALL).fit(X, Y)
+    model.learner = type("Normalised", (kn.Normalised,), {})()
+    with pytest.raises(ValueError, match=r"learner of your own \(Normalised\)"):
+        model.save(tmp_path / "model")
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -139,7 +187,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         kn.ReservoirClassifier(**SMALL).fit(X, Y).save(path)
     assert path.read_bytes() == before
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_what_is_not_fitted_or_not_there_is_named(tmp_path):

@@ -1,4 +1,4 @@
-"""The command line. Errors are one line on the standard error, and exit code 2."""
+"""The command line. Errors are reported in one line on the standard error, with exit code 2."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-INTERRUPTED = 130  # what a shell calls a command that was interrupted
-STOPPED = "stopped; what is done is kept, and the same command goes on from there"
+INTERRUPTED = 130  # the code that a shell reports for an interrupted command
+STOPPED = "stopped; finished trials are kept, and the same command continues from there"
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="Reservoir computing with learned sparsity."
@@ -18,7 +18,7 @@ app = typer.Typer(
 File = Annotated[Path, typer.Argument(help="An experiment file (TOML).", metavar="EXPERIMENT.toml")]
 Folder = Annotated[Path, typer.Argument(help="A folder of results.", metavar="DIR")]
 Out = Annotated[Path | None, typer.Option(help="Folder for results; by default results/NAME.", metavar="DIR")]
-Workers = Annotated[int | None, typer.Option(help="Processes; by default one per processor, 0 for this one.")]
+Workers = Annotated[int | None, typer.Option(help="Number of processes; by default one per processor. 0: this one.")]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.", metavar="tcp://...")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per event, for machines.")]
 Seeds = Annotated[int | None, typer.Option(help="Number of seeds, instead of what the file says.")]
@@ -39,13 +39,13 @@ def run(
 
     experiment = load_experiment(file, seeds=seeds)
     folder = out or Path("results") / experiment.name
-    outcome = run_experiment(experiment, folder, workers=workers, cluster=cluster, report=_report(as_json))
-    _tell_outcome(outcome, folder, as_json)
+    summary = run_experiment(experiment, folder, workers=workers, cluster=cluster, report=_report(as_json))
+    _print_summary(summary, folder, as_json)
 
 
 @app.command()
 def status(folder: Folder, as_json: Json = False) -> None:
-    """Say which trials are done, running, failed and waiting."""
+    """Show which trials are done, running, failed and waiting."""
     from kenyon.experiment.status import describe_status, read_status
 
     found = read_status(folder)
@@ -56,7 +56,9 @@ def status(folder: Folder, as_json: Json = False) -> None:
 def export(
     folder: Folder,
     file: Annotated[Path, typer.Argument(help="A .csv or .parquet file to write.", metavar="FILE")],
-    experiment: Annotated[str | None, typer.Option(help="One experiment of the folder; by default all.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="One of the experiments in the folder; by default all.")
+    ] = None,
     curves: Annotated[
         bool, typer.Option(help="Training curves, a row per episode, instead of final measures.")
     ] = False,
@@ -71,7 +73,7 @@ def export(
 @app.command()
 def tune(
     file: File,
-    n: Annotated[int, typer.Option("--trials", min=1, help="How many settings to try, in all.")] = 50,
+    n: Annotated[int, typer.Option("--trials", min=1, help="How many settings to try in total.")] = 50,
     out: Out = None,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -108,15 +110,15 @@ def reproduce(
         cluster=cluster,
         report=_report(as_json),
     )
-    _tell_reproduced(done, as_json)
+    _print_verdicts(done, as_json)
 
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(help="A folder of `kenyon reproduce`.", metavar="DIR")]) -> None:
-    """Draw the figures and write the report anew, from the results in a folder."""
+    """Draw the figures and write the report again, from the results in a folder."""
     from kenyon.paper.reproduce import rewrite
 
-    _tell_reproduced(rewrite(folder), False)
+    _print_verdicts(rewrite(folder), False)
 
 
 @app.command()
@@ -129,7 +131,7 @@ def schema() -> None:
 
 @app.command()
 def info() -> None:
-    """Print versions and processor: what to tell when asking for help."""
+    """Print versions and processor, to be included when asking for help."""
     from kenyon.provenance import environment, git_commit
 
     for name, value in {**environment(), "commit": git_commit()}.items():
@@ -144,30 +146,26 @@ def _report(as_json: bool) -> Any:
     return Bar() if sys.stderr.isatty() else Lines()
 
 
-def _tell_outcome(outcome: Any, folder: Path, as_json: bool) -> None:
+def _print_summary(summary: Any, folder: Path, as_json: bool) -> None:
     from kenyon.experiment.progress import duration
 
-    n_done = outcome.n_trials - len(outcome.failed)
+    n, failed, n_done = summary.n_trials, summary.failed, summary.n_trials - len(summary.failed)
     if as_json:
-        print(json.dumps({"event": "end", "trials": outcome.n_trials, "done": n_done, "failed": outcome.failed}))
-    if outcome.failed:
-        first = next(iter(outcome.failed.values()))
-        raise ValueError(
-            f"{len(outcome.failed)} of {outcome.n_trials} trials failed, {n_done} are in {folder}; the first: {first}"
-        )
+        print(json.dumps({"event": "end", "trials": n, "done": n_done, "failed": failed}))
+    if failed:
+        reason = next(iter(failed.values()))
+        raise ValueError(f"{len(failed)} of {n} trials failed, {n_done} are in {folder}; the first: {reason}")
     if not as_json:
-        print(
-            f"{n_done} of {outcome.n_trials} trials are in {folder} ({outcome.n_new} new, "
-            f"{duration(outcome.seconds)}); open them with kn.open_results({str(folder)!r})"
-        )
+        took = f"{summary.n_new} new, {duration(summary.seconds)}"
+        print(f"{n_done} of {n} trials are in {folder} ({took}); open them with kn.open_results({str(folder)!r})")
 
 
-def _tell_reproduced(done: Any, as_json: bool) -> None:
+def _print_verdicts(done: Any, as_json: bool) -> None:
     from collections import Counter
 
     from kenyon.experiment.progress import duration
 
-    counts = Counter(one.verdict for one in done.verdicts)
+    counts = Counter(judged.verdict for judged in done.verdicts)
     if as_json:
         print(json.dumps({"event": "end", "folder": str(done.folder), "verdicts": counts, "seconds": done.seconds}))
     elif done.verdicts:
@@ -179,9 +177,11 @@ def _tell_reproduced(done: Any, as_json: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; what goes wrong is said in one line."""
+    """Run the command line."""
     from kenyon.experiment.executor import ClusterError, Stopped
 
+    if "" not in sys.path:
+        sys.path.append("")  # the current folder, for learners of a user's own; `python -m` adds it too
     try:
         code = app(_spread(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
         if code == INTERRUPTED:

@@ -110,18 +110,21 @@ class Reservoir:
         self.input_connections = _checks.real("input_connections", input_connections, 1.0)
         self.input_gain = _checks.real("input_gain", input_gain, 0.0, _checks.LARGE, open_low=True)
         self.seed = _checks.seed(seed)
+        self._draw_weights()
+
+    def _draw_weights(self) -> None:
         self.W = connectivity.recurrent(
             self.n_neurons,
             self.connections,
             self.spectral_radius,
-            _seeding.generator(seed, "network", "recurrent"),
+            _seeding.generator(self.seed, "network", "recurrent"),
         )
         self.W_in = np.float32(self.input_gain) * connectivity.inputs(
             self.input_weights,
             self.n_neurons,
             self.n_inputs,
             self.input_connections,
-            _seeding.generator(seed, "network", "input"),
+            _seeding.generator(self.seed, "network", "input"),
         )
         self.rebuild()
 

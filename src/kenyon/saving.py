@@ -1,14 +1,13 @@
-"""Models in files: safetensors for arrays, JSON in the header for all else, and never pickle.
+"""Models in files: safetensors for arrays, JSON in the header for everything else, and never pickle.
 
-A value is walked: arrays become tensors, and what holds them is described by plain JSON with the name of its kind.
-Reading knows a fixed table of kinds, so that a file can only ever describe models, not run anything.
+Saving walks through a model: arrays become tensors, and the objects that hold them become JSON with the name of their
+class. Loading knows a fixed table of classes, so a file can only describe models, never run anything.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from importlib import import_module
@@ -19,11 +18,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kenyon import _checks
+from kenyon._files import write_whole
 
-FORMAT = 2  # of the files; a file of a higher number was written by a newer version; the first had no digest
+FORMAT = 3  # of the files; the only one that is read
 KEY = "kenyon"
-MADE = ("_network", "_sorted")  # of a reservoir, from its weights
-MAX_TEXT_BYTES = 2**28  # bytes of the names of all classes, at most
+DERIVED = ("_network", "_sorted")  # attributes of a reservoir that are computed from its weights
+MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
 HOME = {
     "kenyon.estimators": (
         "ReservoirClassifier",
@@ -61,7 +61,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     Parameters
     ----------
     path
-        The file's name. It is written under another name first, so that an existing file is replaced whole or not.
+        The file's name. An existing file is replaced completely or not at all.
     model
         An estimator or a `Readout`.
     """
@@ -70,19 +70,12 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     from kenyon import __version__
 
     target = _checks.path("path", path)
-    if type(model).__name__ not in KINDS:
+    if not _is_known(model):
         raise ValueError(f"model must be an estimator or a Readout, not {_checks.short_repr(model)}")
     tensors: dict[str, NDArray[Any]] = {}
     described = _describe(model, tensors)
     header = {"format": FORMAT, "version": __version__, "model": described, "sha256": digest(described, tensors)}
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(to_bytes(tensors, {KEY: json.dumps(header)}))
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    write_whole(target, to_bytes(tensors, {KEY: json.dumps(header)}))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -91,7 +84,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path
-        The file's name. A file that is cut short, of another kind, or written by a newer version is refused.
+        The file's name. A file that is damaged, of another kind or of another format is refused.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -101,20 +94,22 @@ def load(path: str | os.PathLike[str]) -> Any:
             described = (file.metadata() or {}).get(KEY)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     except (SafetensorError, ValueError, TypeError) as error:
-        raise ValueError(f"{path} is not a whole file of Kenyon's: {error}") from None
+        raise ValueError(f"{path} is not a complete Kenyon file: {error}") from None
     try:
         header = json.loads(described or "null")
         number, version = header["format"], header["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{path} was not written by Kenyon, though it is a safetensors file") from None
-    if not isinstance(number, int) or number > FORMAT:
+    if number != FORMAT:
+        newer = isinstance(number, int) and number > FORMAT
+        age, advice = ("a newer", "update Kenyon") if newer else ("an older", "fit and save the model again")
         raise ValueError(
-            f"{path} was written by a newer version, Kenyon {version} (format {number}); "
-            f"this one reads formats up to {FORMAT}: update it"
+            f"{path} was written by {age} version, Kenyon {version} (format {number}); "
+            f"this one reads format {FORMAT}: {advice}"
         )
     try:
-        if number > 1 and header["sha256"] != digest(header["model"], tensors):
-            raise ValueError("its contents are not what was written")
+        if header["sha256"] != digest(header["model"], tensors):
+            raise ValueError("its contents have changed since it was written")
         return _build(header["model"], tensors)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {type(error).__name__} {error}") from None
@@ -143,27 +138,41 @@ def _describe(value: Any, tensors: dict[str, NDArray[Any]]) -> Any:
     if isinstance(value, dict):
         return {"dict": [[_describe(k, tensors), _describe(v, tensors)] for k, v in value.items()]}
     if isinstance(value, np.random.RandomState):
-        return None  # what it decided is in the fitted model
+        return None  # its draws are already in the fitted model
     kind = type(value).__name__
-    if kind in KINDS:
-        return {"kind": kind, "of": {name: _describe(one, tensors) for name, one in _parts(value).items()}}
-    if isinstance(value, (list, tuple)):
-        return {type(value).__name__: [_describe(one, tensors) for one in value]}
-    raise ValueError(f"{kind} cannot be saved: {value!r}")
+    if _is_known(value):
+        return {"kind": kind, "of": {name: _describe(part, tensors) for name, part in _parts(value).items()}}
+    if type(value) in (list, tuple):
+        return {kind: [_describe(item, tensors) for item in value]}
+    if all(hasattr(value, name) for name in ("begin", "update", "readout")):
+        raise ValueError(
+            f"an estimator with a learner of your own ({kind}) cannot be saved, since files describe classes of "
+            "Kenyon only: save what it learned instead, with model.readout_.save(path)"
+        )
+    raise ValueError(f"{kind} cannot be saved: {_checks.short_repr(value)}")
+
+
+def _class(kind: str) -> Any:
+    return getattr(import_module(KINDS[kind]), kind)
+
+
+def _is_known(value: Any) -> bool:
+    """Tell whether a value is of one of `KINDS`, and not of a user's class with the same name."""
+    return type(value).__name__ in KINDS and type(value) is _class(type(value).__name__)
 
 
 def _parts(value: Any) -> dict[str, Any]:
     if is_dataclass(value):
-        return {one.name: getattr(value, one.name) for one in fields(value)}
+        return {field.name: getattr(value, field.name) for field in fields(value)}
     parts = value._asdict() if hasattr(value, "_asdict") else vars(value)
-    return {name: one for name, one in parts.items() if name not in MADE}
+    return {name: part for name, part in parts.items() if name not in DERIVED}
 
 
 def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> Any:
     if value.dtype.kind in "US":
         return {"texts": value.tolist(), "dtype": value.dtype.str}
     if value.dtype.kind == "O":
-        return {"objects": [_describe(one, tensors) for one in value.tolist()]}
+        return {"objects": [_describe(item, tensors) for item in value.tolist()]}
     if value.dtype.kind not in "biuf":
         raise ValueError(f"an array of {value.dtype} cannot be saved")
     name = f"t{len(tensors)}"
@@ -172,10 +181,10 @@ def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> An
 
 
 def _dtype(name: str, kinds: str, n: int) -> Any:
-    """Return the NumPy type of this name, refusing what no model has, and `n` texts that would fill memory."""
+    """Return the NumPy type of this name, refusing types that no model has and strings that would fill the memory."""
     dtype = np.dtype(name)
     if dtype.kind not in kinds or n * dtype.itemsize > MAX_TEXT_BYTES:
-        raise ValueError(f"{name} is no type of a model's")
+        raise ValueError(f"no model contains {n} values of type {name}")
     return dtype
 
 
@@ -190,7 +199,7 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
     if "texts" in described:
         return np.array(described["texts"], _dtype(described["dtype"], "US", len(described["texts"])))
     if "objects" in described:
-        values = [_build(one, tensors) for one in described["objects"]]
+        values = [_build(item, tensors) for item in described["objects"]]
         array = np.empty(len(values), object)
         array[:] = values
         return array
@@ -198,13 +207,13 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
         data, indices, indptr = (_build(described["sparse"][name], tensors) for name in ("data", "indices", "indptr"))
         return _sparse(data, indices, indptr, tuple(described["shape"]))
     if "dict" in described:
-        return {_build(key, tensors): _build(one, tensors) for key, one in described["dict"]}
+        return {_build(key, tensors): _build(item, tensors) for key, item in described["dict"]}
     if "list" in described:
-        return [_build(one, tensors) for one in described["list"]]
+        return [_build(item, tensors) for item in described["list"]]
     if "tuple" in described:
-        return tuple(_build(one, tensors) for one in described["tuple"])
-    kind = getattr(import_module(KINDS[described["kind"]]), described["kind"])
-    parts = {name: _build(one, tensors) for name, one in described["of"].items()}
+        return tuple(_build(item, tensors) for item in described["tuple"])
+    kind = _class(described["kind"])
+    parts = {name: _build(part, tensors) for name, part in described["of"].items()}
     if is_dataclass(kind) or issubclass(kind, tuple):
         model = kind(**parts)
     else:
@@ -214,18 +223,18 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
 
 
 def _sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Any:
-    """Return a sparse matrix, refusing places outside of it, which SciPy would follow."""
+    """Return a sparse matrix, refusing indices out of range, which SciPy would follow."""
     rows, columns = shape
-    whole = all(one.ndim == 1 and one.dtype.kind in "iu" for one in (indices, indptr)) and data.ndim == 1
-    if not whole or len(indptr) != rows + 1 or not len(data) == len(indices) == indptr[-1]:
-        raise ValueError("the parts of a sparse matrix do not fit together")
+    flat = all(array.ndim == 1 and array.dtype.kind in "iu" for array in (indices, indptr)) and data.ndim == 1
+    if not flat or len(indptr) != rows + 1 or not len(data) == len(indices) == indptr[-1]:
+        raise ValueError("inconsistent sparse matrix")
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any() or (indices < 0).any() or (indices >= columns).any():
-        raise ValueError("a sparse matrix has places outside of it")
+        raise ValueError("a sparse matrix has indices out of range")
     return sparse.csr_array((data, indices, indptr), shape=shape)
 
 
 def _checked(model: Any) -> Any:
-    """Return what was built, refusing arrays out of which a kernel, which checks nothing, would read or write."""
+    """Return what was built, refusing arrays that would make a kernel, which checks nothing, read or write outside."""
     from kenyon.learning.learners import State
     from kenyon.reservoir import Reservoir
 

@@ -30,7 +30,7 @@ def call(tmp_path, monkeypatch, capsys):
     def run(*arguments):
         code = 0
         try:
-            cli.main([str(one) for one in arguments])
+            cli.main([str(argument) for argument in arguments])
         except SystemExit as left:
             code = left.code
         out, err = capsys.readouterr()

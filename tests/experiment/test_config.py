@@ -4,13 +4,14 @@ import re
 import pytest
 
 import kenyon as kn
-from kenyon.experiment.config import LEARNERS, ConfigError
+from kenyon.experiment.learner_settings import LEARNERS
 from kenyon.experiment.schema import experiment_schema
+from kenyon.experiment.settings import ConfigError
 from kenyon.experiment.sweep import load_experiment
 from tests.experiment.conftest import SMALL
 
 
-def one(**settings):
+def only(**settings):
     (trial,) = load_experiment(settings).trials
     return trial
 
@@ -25,7 +26,7 @@ def one(**settings):
     ],
 )
 def test_presets_are_the_papers(preset, size, leak, episodes):
-    trial = one(preset=preset)
+    trial = only(preset=preset)
     assert (trial.task.size, trial.reservoir.leak_rate, trial.n_episodes) == (size, leak, episodes)
     learners = {name: learner.build() for name, learner in trial.learners.items()}
     by_reward = {type(learner.rule).__name__ for learner in learners.values()}
@@ -44,14 +45,14 @@ def test_learners_are_those_of_the_package_with_the_same_defaults():
 
 def test_rules_and_starts_can_be_written_in_full():
     rule = {"kind": "q-learning", "reward": 5.0, "temperature": {"start": 2.0, "stop": 1.0, "episodes": 100}}
-    trial = one(learners={"a": {"kind": "Composed", "rule": rule, "start": {"percentile": 70.0}}})
+    trial = only(learners={"a": {"kind": "Composed", "rule": rule, "start": {"percentile": 70.0}}})
     expected = kn.Composed(rule=kn.QLearning(5.0, kn.Schedule(2.0, 1.0, 100)), start=kn.Percentile(70.0))
     assert trial.learners["a"].build() == expected
 
 
 def test_a_trial_is_named_by_all_of_its_settings():
     ids = {
-        one(**settings).id
+        only(**settings).id
         for settings in (
             {},
             {"seed": 1},
@@ -62,7 +63,7 @@ def test_a_trial_is_named_by_all_of_its_settings():
         )
     }
     assert len(ids) == 6
-    assert one().id == one(preset="static", task={"n_stimuli": 140}).id  # a default written out is the same trial
+    assert only().id == only(preset="static", task={"n_stimuli": 140}).id  # a default written out is the same trial
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_a_trial_is_named_by_all_of_its_settings():
         ({"n_episode": 5}, "n_episode is not known; did you mean n_episodes?"),
         ({"task": {"n_stimulus": 5}}, "task.n_stimulus is not known; did you mean n_stimuli?"),
         ({"reservoir": {"leak": 0.5}}, "reservoir.leak is not known; did you mean leak_rate?"),
-        ({"learners": {"Composd": {}}}, "learners.Composd .* did you mean Composed?"),
+        ({"learners": {"Composd": {}}}, "learners.Composd.kind .* did you mean Composed?"),
         ({"learners": {"Composed": {"eta": 1.0}}}, "learners.Composed.eta is not known; did you mean eta_w?"),
         ({"learners": {"Composed": {"batch": "x"}}}, "learners.Composed.batch: .* integer, not 'x'"),
         ({"learners": {"Composed": {"mu": 3.0}}}, "mu must be a number in"),
@@ -83,7 +84,29 @@ def test_a_trial_is_named_by_all_of_its_settings():
         ({"task": 5}, "task must be a table"),
         ({"task": {"odours": "no.csv"}}, "task.odours must be one of .* or a CSV file"),
         ({"task": {"n_stimuli": 5, "groups": 6}}, "n_groups must be an integer from 1 to 5"),
-        ({"reservoir": {"leak_rate": 1.5}}, "reservoir.leak_rate: .* less than or equal to 1, not 1.5"),
+        ({"reservoir": {"leak_rate": 1.5}}, r"reservoir: leak_rate must be a number in \(0, 1\], not 1.5"),
+        ({"reservoir": {"n_neurons": 0}}, "reservoir: n_neurons must be an integer from 1 to"),
+        ({"reservoir": {"input_weights": "x"}}, "reservoir.input_weights: input should be 'lognormal', .*, not 'x'"),
+        ({"reservoir": {"input_connections": 0.5}}, "reservoir: input_connections must be a number in"),
+        ({"reservoir": 5}, "reservoir must be a table of settings, not 5"),
+        ({"task": {"steps": 0}}, "steps must be an integer of at least 1, not 0"),
+        ({"task": {"noise": -0.1}}, "noise must be a number in"),
+        ({"task": {"groups": 0}}, "task.groups: input should be greater than or equal to 1, not 0"),
+        ({"task": {"kind": "sequence", "n_bases": 0}}, "n_bases must be an integer of at least 1, not 0"),
+        ({"task": {"kind": "sequence", "n_basis": 1}}, "task.n_basis is not known; did you mean n_bases?"),
+        ({"n_bins": 0}, "^n_bins: input should be greater than or equal to 1, not 0"),
+        ({"learners": {"a": {}}}, "learners.a.kind must be one of Learner, .*, not 'a'"),
+        ({"learners": {"a": {"kind": ["Composed"]}}}, "learners.a.kind must be one of"),
+        ({"learners": {"Composed": {"rule": "q-lerning"}}}, "Composed.rule.kind must .* did you mean q-learning?"),
+        ({"learners": {"Composed": {"rule": 5}}}, "learners.Composed.rule must be a table of settings, not 5"),
+        ({"learners": {"Composed": {"rule": {"kind": "q-learning", "reword": 1.0}}}}, "rule.reword .* mean reward?"),
+        ({"learners": {"Composed": {"rule": {"kind": "q-learning", "reward": -1.0}}}}, "Composed: reward must be"),
+        (
+            {"learners": {"a": {"kind": "Ridge", "start": {"percentil": 5.0}}}},
+            "learners.a.start.percentil is not known; did you mean percentile?",
+        ),
+        ({"learners": {"Composed": {"start": "x"}}}, "learners.Composed: start must be one of 'prelearned', not 'x'"),
+        ({"learners": {"Composed": {"start": {"percentile": 101.0}}}}, "Composed.start.percentile: .* 100, not 101.0"),
         ({"seeds": 0}, "seeds must be a number of seeds"),
         ({"seeds": 2, "seed": 1}, "seed and seeds cannot both"),
         ({"n_episodes": []}, "n_episodes is an empty list"),
@@ -96,6 +119,28 @@ def test_settings_that_make_no_sense_are_refused_in_one_line(settings, message):
     with pytest.raises(ConfigError, match=message) as error:
         load_experiment(settings)
     assert "\n" not in str(error.value)
+
+
+def test_a_misspelt_schedule_is_named_before_what_it_lacks():
+    schedule = {"start": 2.0, "stp": 1.0, "episodes": 10}
+    learner = {"rule": {"kind": "q-learning", "temperature": schedule}}
+    message = r"learners\.Composed\.rule\.temperature\.stp is not known; did you mean stop\?"
+    with pytest.raises(ConfigError, match=message):
+        load_experiment({"learners": {"Composed": learner}})
+
+
+def test_a_setting_is_declared_once():
+    trial = only(learners={"Composed": {}})
+    reservoir, task = kn.Reservoir(), kn.StaticTask(kn.load_odours())
+    assert trial.reservoir.model_dump() == {name: getattr(reservoir, name) for name in trial.reservoir.model_dump()}
+    assert (trial.task.size, trial.task.steps, trial.task.noise) == (len(task), task.steps, task.noise)
+    rule = only(learners={"Composed": {"rule": "q-learning"}}).learners["Composed"].rule
+    assert rule.make() == kn.QLearning()
+
+
+def test_checking_a_reservoir_draws_no_weights(monkeypatch):
+    monkeypatch.setattr("kenyon.connectivity.recurrent", None)
+    assert only(reservoir={"n_neurons": 10**9}).reservoir.n_neurons == 10**9
 
 
 def test_lists_give_their_product():
@@ -132,6 +177,37 @@ def test_cases_change_settings_for_some_trials():
     ]  # fmt: skip
 
 
+def test_a_task_of_another_kind_starts_afresh():
+    cases = [{"task": {"kind": "sequence", "n_bases": 2}}, {"task": {"kind": "static", "noise": 0.2}}]
+    sequence, static = load_experiment({"task": {"n_stimuli": 20, "steps": 7}, "case": cases}).trials
+    assert (sequence.task.kind, sequence.task.size, sequence.task.steps) == ("sequence", 24, 10)
+    assert (static.task.kind, static.task.size, static.task.steps, static.task.noise) == ("static", 20, 7, 0.2)
+    settings = {"preset": "sequence", "task": {"steps": 7}, "case": [{"task": {"kind": "sequence", "n_bases": 2}}]}
+    (trial,) = load_experiment(settings).trials
+    assert (trial.task.size, trial.task.steps) == (24, 7)  # the same kind as before, so its settings stay
+
+
+def test_a_learner_of_another_kind_starts_afresh():
+    learners = {"a": {"kind": "Composed", "sigma": 0.1}, "Composed": {"sigma": 0.2}}
+    case = {"learners": {"a": {"kind": "Normalised", "mu": 0.1}, "Composed": {"kind": "Composed", "beta": 1.0}}}
+    (trial,) = load_experiment({"learners": learners, "case": [case]}).trials
+    assert trial.learners["a"].build() == kn.Normalised(mu=0.1)
+    assert trial.learners["Composed"].build() == kn.Composed(sigma=0.2, beta=1.0)
+    (trial,) = load_experiment({"learners": learners, "case": [{"learners": {"Composed": {"kind": "Ridge"}}}]}).trials
+    assert trial.learners["Composed"].build() == kn.Ridge()
+
+
+def test_a_rule_of_another_kind_starts_afresh():
+    rules = {"kind": "q-learning", "reward": 5.0}, {"kind": "supervised", "target": 3.0}
+    settings, case = ({"learners": {"Composed": {"rule": rule}}} for rule in rules)
+    (trial,) = load_experiment({**settings, "case": [case]}).trials
+    assert trial.learners["Composed"].build().rule == kn.Supervised(3.0)
+
+
+def test_the_default_number_of_base_sequences_is_the_tasks_own():
+    assert only(task={"kind": "sequence"}).task.size == len(kn.SequenceTask(kn.load_odours()))
+
+
 def test_files_extend_others(tmp_path):
     (tmp_path / "base.toml").write_text('name = "b"\n[task]\nn_stimuli = 20\nnoise = 0.1\n')
     (tmp_path / "more.toml").write_text('extends = "base.toml"\n[task]\nnoise = 0.2\n')
@@ -155,7 +231,7 @@ def test_a_table_of_ones_own_is_part_of_the_trial(tmp_path):
     table.write_text(table.read_text() + "o8,1,9\n")
     (after,) = load_experiment(tmp_path / "e.toml").trials
     assert before.id != after.id
-    with pytest.raises(ConfigError, match="not the file it was"):
+    with pytest.raises(ConfigError, match="has changed since"):
         before.check()
 
 
@@ -166,4 +242,11 @@ def test_the_schema_knows_every_setting_and_lets_it_be_a_list():
     assert [part["type"] for part in episodes] == ["integer", "array"]
     assert "leak_rate" in schema["$defs"]["ReservoirConfig"]["properties"]
     assert schema["$defs"]["ReservoirConfig"]["additionalProperties"] is False
+    leak = schema["$defs"]["ReservoirConfig"]["properties"]["leak_rate"]
+    assert leak["default"] == 0.025
+    assert leak["description"].startswith("a in (0, 1]")
+    assert schema["$defs"]["ComposedConfig"]["properties"]["beta"]["description"].startswith("The search's step size")
+    assert {"$ref": "#/$defs/ComposedConfig"} in schema["properties"]["learners"]["additionalProperties"]["anyOf"]
+    assert schema["$defs"]["OwnLearnerConfig"]["required"] == ["kind"]
+    assert "module:Class" in schema["$defs"]["OwnLearnerConfig"]["properties"]["kind"]["description"]
     json.dumps(schema)

@@ -12,8 +12,8 @@ from tests.experiment.conftest import SMALL
 
 def trial(**settings):
     base = {**SMALL, "task": {"n_stimuli": 10, "steps": 8}, "seeds": 1}
-    (one,) = load_experiment({**base, **settings}).trials
-    return one
+    (config,) = load_experiment({**base, **settings}).trials
+    return config
 
 
 def test_a_trial_is_train_with_its_settings():

@@ -62,7 +62,7 @@ def test_a_search_that_was_stopped_ends_as_one_that_was_not(file, tmp_path, monk
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('learner = "Normalised"', 'learner = "Other"', "no measure 'accuracy' of a learner 'Other'"),
+        ('learner = "Normalised"', 'learner = "Other"', "no measure 'accuracy' for a learner 'Other'"),
         ('learner = "Normalised"', 'learnr = "Normalised"', "tune.learnr is not known; did you mean learner"),
         ('learner = "Normalised"', "", "tune.learner must name"),
         ("[0.05, 0.1]", "0.05", "reservoir.leak_rate must be a list of choices or"),

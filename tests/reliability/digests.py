@@ -21,6 +21,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -30,7 +31,7 @@ from safetensors.numpy import load_file
 
 import kenyon as kn
 from kenyon.experiment.sweep import load_experiment
-from kenyon.experiment.trial import digest, run_trial
+from kenyon.experiment.trial import run_trial
 from kenyon.kernels.noise import random_words
 from tests.estimators.data import sines
 
@@ -78,6 +79,14 @@ def results():
         **_fitted(),
         **_tried(),
     }
+
+
+def digest(values):
+    """Return a hash of an array's contents."""
+    array = np.asarray(values)
+    text = array.astype("U") if array.dtype.kind in "OTU" else array
+    contents = "\0".join(text.ravel()).encode() if text.dtype.kind == "U" else np.ascontiguousarray(text).tobytes()
+    return sha256(contents).hexdigest()[:16]
 
 
 def _all(*arrays):

@@ -130,7 +130,9 @@ class Desk:
     def around(self):
         """Return all there is outside of the given folder, with sizes and times."""
         found = [*os.scandir(self.place), *os.scandir(self.place / "bait")]
-        return sorted((one.path, one.stat().st_size, one.stat().st_mtime_ns) for one in found if one.name != "given")
+        return sorted(
+            (entry.path, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in found if entry.name != "given"
+        )
 
     def outcome(self, changed: bool) -> str:
         """Read the file and say what came of it."""
@@ -234,21 +236,21 @@ def fuzz(jobs, seed, processes, top, keep, advance=lambda: None, seconds=SECONDS
 
     while queue:
         start = time.monotonic()
-        wait([one.pipe for one in queue] + [one.process.sentinel for one in queue], timeout=1.0)
-        for one in list(queue):
-            alive = one.process.is_alive()
-            for said in one.hear(time.monotonic() - start):
+        wait([work.pipe for work in queue] + [work.process.sentinel for work in queue], timeout=1.0)
+        for work in list(queue):
+            alive = work.process.is_alive()
+            for said in work.hear(time.monotonic() - start):
                 note(*said)
-            if alive and one.silent:
-                one.process.kill()
-                one.process.join()
+            if alive and work.silent:
+                work.process.kill()
+                work.process.join()
                 alive = False
             if not alive:
-                queue.remove(one)
-                if ended := one.end():
-                    (name, number), *rest = one.jobs[one.done :]
-                    kept(keep, name, seed, number, (one.place / "current").resolve())
-                    note(name, number, "", "failure: waits" if one.silent else ended)
+                queue.remove(work)
+                if ended := work.end():
+                    (name, number), *rest = work.jobs[work.done :]
+                    kept(keep, name, seed, number, (work.place / "current").resolve())
+                    note(name, number, "", "failure: waits" if work.silent else ended)
                     queue += [Work(rest, seed, top, keep, seconds)] if rest else []
     return outcomes, failures
 

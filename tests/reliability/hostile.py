@@ -14,7 +14,7 @@ import numpy as np
 
 from kenyon import saving
 from kenyon.experiment.config import FORMAT
-from kenyon.experiment.trial import digest, seal, unsealed
+from kenyon.experiment.result_file import seal, unseal
 from tests.reliability.mutators import BYTES, INTERESTING, pick
 
 BAIT = (
@@ -108,7 +108,7 @@ def edits(rng, tree, make=value):
 
 def changed(contents, change):
     """Return a result after `change` of the open file, with a digest to match."""
-    buffer = io.BytesIO(unsealed(contents))
+    buffer = io.BytesIO(unseal(contents))
     with h5py.File(buffer, "r+") as file:
         change(file)
     return seal(buffer.getvalue())
@@ -158,16 +158,8 @@ def strange(rng):
     return np.zeros(pick(rng, shapes), pick(rng, kinds))
 
 
-def listed(file, name, dimensions=None, values=None):
-    """Say that a variable is what it is now."""
-    table = json.loads(file.attrs["variables"])
-    known = table.get(name, [[], ""])
-    table[name] = [known[0] if dimensions is None else dimensions, digest(file[name][()] if values is None else values)]
-    file.attrs["variables"] = json.dumps(table)
-
-
 def variables(rng, files):
-    """Put another variable in the place of one, or none; listed truly, half the time."""
+    """Replace or remove a variable; half the time its dimensions are listed to match."""
 
     def change(file):
         name = pick(rng, list(json.loads(file.attrs["variables"])))
@@ -184,7 +176,8 @@ def variables(rng, files):
         elif act == 3:
             file[name] = strange(rng)
             if truly:
-                listed(file, name, pick(rng, (None, ["learner"] * file[name].ndim, ["new"] * file[name].ndim)))
+                dimensions = [pick(rng, ("learner", "new"))] * file[name].ndim
+                file.attrs["variables"] = json.dumps({**table, name: dimensions})
 
     return changed(pick(rng, files), change)
 
@@ -211,9 +204,6 @@ def links(rng, files):
             file.create_dataset(name, shape, values.dtype, external=[(target, 0, size)])
         else:
             file[f"{name} moved"] = h5py.SoftLink(f"/{name}")
-        if rng.random() < 0.5:
-            table = json.loads(file.attrs["variables"])
-            file.attrs["variables"] = json.dumps({**table, name: [table[name][0], digest(values)]})
 
     return changed(pick(rng, files), change)
 
@@ -244,7 +234,7 @@ def storage(rng, files):
             file.create_dataset(name, values.shape, pick(rng, kinds))
         if rng.random() < 0.5:
             table = json.loads(file.attrs["variables"])
-            file.attrs["variables"] = json.dumps({**table, name: [["new"] * file[name].ndim, table[name][1]]})
+            file.attrs["variables"] = json.dumps({**table, name: ["new"] * file[name].ndim})
 
     return changed(pick(rng, files), change)
 
@@ -263,7 +253,7 @@ def foreign(rng, files):
 
 def resealed(rng, files):
     """Damage a file within, and let its digest match: what the library beneath makes of it."""
-    contents = pick(rng, BYTES)(rng, [unsealed(one) for one in files])
+    contents = pick(rng, BYTES)(rng, [unseal(file) for file in files])
     return seal(contents)
 
 
@@ -285,20 +275,20 @@ def header(rng, files):
     """Change what the file says of its tensors."""
     table, data = parted(pick(rng, files))
     names = [name for name in table if name != "__metadata__"]
-    one = table[pick(rng, names)]
+    tensor = table[pick(rng, names)]
     size = len(data)
     act = rng.integers(8)
     if act == 0:
-        one["shape"] = pick(rng, ([2**62], [-1], [2**40, 2**40], [1.5], [0], [], "x", None, [[3]], [1] * 200))
+        tensor["shape"] = pick(rng, ([2**62], [-1], [2**40, 2**40], [1.5], [0], [], "x", None, [[3]], [1] * 200))
     elif act == 1:
         offsets = ([0, 2**63], [-8, 8], [8, 0], [0, size], [size, 2 * size], [0.0, 8.0], [0], [], None, ["0", "8"])
-        one["data_offsets"] = pick(rng, offsets)
+        tensor["data_offsets"] = pick(rng, offsets)
     elif act == 2:
-        one["dtype"] = pick(rng, ("F64", "F32", "BOOL", "BF16", "F8_E4M3", "U8", "I64", "object", "", None, 7))
+        tensor["dtype"] = pick(rng, ("F64", "F32", "BOOL", "BF16", "F8_E4M3", "U8", "I64", "object", "", None, 7))
     elif act == 3:
-        one.update(table[pick(rng, names)])
+        tensor.update(table[pick(rng, names)])
     elif act == 4:
-        return joined(json.dumps(table)[:-1] + f', "t0": {json.dumps(one)}}}', data)
+        return joined(json.dumps(table)[:-1] + f', "t0": {json.dumps(tensor)}}}', data)
     elif act == 5:
         return joined(
             pick(rng, ("[" * 10**5, "{" * 10**5, '{"a":' * 10**5, "null", "[]", "NaN", "{}", " " * 10**5)), data
@@ -326,11 +316,11 @@ def model_value(rng):
     return pick(rng, choices)
 
 
-def resigned(table, tensors, format_number=saving.FORMAT):
+def resigned(table, tensors):
     """Return a model's file with a digest to match."""
     from safetensors.numpy import save
 
-    described = {"format": format_number, "version": "0", "model": table, "sha256": saving.digest(table, tensors)}
+    described = {"format": saving.FORMAT, "version": "0", "model": table, "sha256": saving.digest(table, tensors)}
     return save(tensors, {saving.KEY: json.dumps(described)})
 
 
@@ -344,7 +334,7 @@ def opened(contents):
 
 def description(rng, files):
     table, tensors = opened(pick(rng, files))
-    return resigned(edits(rng, table, model_value), tensors, pick(rng, (saving.FORMAT, saving.FORMAT, 1)))
+    return resigned(edits(rng, table, model_value), tensors)
 
 
 def tensors(rng, files):
@@ -378,7 +368,7 @@ def replaced(rng, old, arrays):
 def toml(value):
     """Return a value as TOML has it, tables inline."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(str(key))} = {toml(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(str(key))} = {toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml, value)) + "]"
     if isinstance(value, float) and not math.isfinite(value):
@@ -387,13 +377,16 @@ def toml(value):
 
 
 def document(settings):
-    return "\n".join(f"{json.dumps(str(key))} = {toml(one)}" for key, one in settings.items()).encode()
+    return "\n".join(f"{json.dumps(str(key))} = {toml(item)}" for key, item in settings.items()).encode()
 
 
 def setting(rng):
     """Return something that may stand in an experiment file."""
     many = list(range(1, pick(rng, (3, 30, 300))))
-    kinds = ("static", "sequence", "supervised", "q-learning", "Composed", "Ridge", "Learner")
+    kinds = (
+        "static", "sequence", "supervised", "q-learning", "Composed", "Ridge", "Learner", "os:system", "nowhere:X", ":",
+        "kenyon.experiment.trial:execute", "kenyon.learning.learners:Normalised", "pathlib:Path",
+    )  # fmt: skip
     return pick(
         rng, (many, many, [], pick(rng, kinds), 2**31, 2**62, 10**9, 10**6, "1979-05-27", value(rng), value(rng))
     )
@@ -478,7 +471,7 @@ def tables(rng, files):
         b"\xef\xbb\xbf" * 2 + text.encode(),
     )
     many = ("odour" + ",a" * 10**4 + "\n", "odour,a\n" + "x,1\n" * 10**4, "odour,a\n" + "x,1" + ",1" * 10**4)
-    return pick(rng, (*(one.encode() for one in (*rewritten, *many)), *coded))
+    return pick(rng, (*(table.encode() for table in (*rewritten, *many)), *coded))
 
 
 # Notes: JSON

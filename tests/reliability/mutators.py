@@ -87,14 +87,14 @@ def swap(rng, files):
     contents = bytearray(pick(rng, files))
     (first, last), other = stretch(rng, contents), place(rng, contents)
     size = min(last - first, len(contents) - other)
-    one, two = contents[first : first + size], contents[other : other + size]
-    contents[first : first + size], contents[other : other + size] = two, one
+    left, right = contents[first : first + size], contents[other : other + size]
+    contents[first : first + size], contents[other : other + size] = right, left
     return bytes(contents)
 
 
 def splice(rng, files):
-    one, two = pick(rng, files), pick(rng, files)
-    return one[: place(rng, one)] + two[place(rng, two) :]
+    head, tail = pick(rng, files), pick(rng, files)
+    return head[: place(rng, head)] + tail[place(rng, tail) :]
 
 
 def number(rng, files):

@@ -20,7 +20,6 @@ from kenyon.experiment.export import table
 from kenyon.experiment.status import describe_status, read_status
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import load_experiment
-from kenyon.experiment.trial import unsealed
 from kenyon.experiment.tune import _load
 from kenyon.paper.reproduce import _read_clock
 from tests.estimators.data import sines
@@ -104,9 +103,8 @@ def results() -> Reader:
 
 
 def library() -> Reader:
-    """The same without our own digest in front: what the HDF5 library itself does with damaged files."""
-    reader = results()
-    return reader._replace(files=[unsealed(one) for one in reader.files], mutators=())
+    """The same with damage under a valid seal: what the HDF5 library itself does with damaged files."""
+    return results()._replace(mutators=(hostile.resealed,))
 
 
 def _read_alone(trial: str, contents: bytes) -> Any:
@@ -125,7 +123,7 @@ def models() -> Reader:
     """Estimators and readouts in safetensors: loaded, used, and gone on with."""
     import tempfile
 
-    flat, small = np.stack([one[:5].ravel() for one in X]), {"n_neurons": 20, "random_state": 0, "epochs": 2}
+    flat, small = np.stack([series[:5].ravel() for series in X]), {"n_neurons": 20, "random_state": 0, "epochs": 2}
     made = [
         kn.ReservoirClassifier("normalised", **small).fit(X, np.array(["low", "mid", "high"])[Y]),
         kn.ReservoirRegressor("composed", **small).fit(X, np.sin(Y)),
@@ -235,7 +233,7 @@ def notes() -> Reader:
             raise refused[0]
 
     return Reader(
-        "note.json", [json.dumps(one).encode() for one in files], beside, (hostile.facts, hostile.depths), read
+        "note.json", [json.dumps(facts).encode() for facts in files], beside, (hostile.facts, hostile.depths), read
     )
 
 
@@ -269,7 +267,7 @@ def misdeeds() -> Reader:
     return Reader("number", [], {}, (), read)
 
 
-READERS = {one.__name__: one for one in (results, models, experiments, odours, notes)}
+READERS = {reader.__name__: reader for reader in (results, models, experiments, odours, notes)}
 BENEATH = {"library": library, "misdeeds": misdeeds}
 
 

@@ -9,7 +9,7 @@
 | which learners train together, their order, threads | here; `learning/test_training`, `experiment/test_trial` |
 | threads of prelearning | here |
 | one process or several, killed and started again; a cluster that loses a worker | `experiment/test_executor` |
-| order of trials, a stop in between, a trial's threads, a cluster of threads | here, by the digests in each file |
+| order of trials, a stop in between, a trial's threads, a cluster of threads | here, by digests of each file |
 | threads of an estimator; its cache of states | `estimators/test_fitting` |
 | saved and loaded; another process | here for learning gone on with; `test_saving` |
 | versions of Numba, NumPy, SciPy and BLAS on one kind of processor | here, by the table of digests |
@@ -27,7 +27,7 @@ import kenyon as kn
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import load_experiment
-from kenyon.experiment.trial import digest, execute, run_trial
+from kenyon.experiment.trial import execute, run_trial
 from tests.experiment.conftest import SMALL
 from tests.reliability import digests
 
@@ -147,9 +147,12 @@ def test_saved_in_the_midst_of_learning_and_gone_on_with(kind, tmp_path):
 
 
 def variables(folder):
-    """Return the digests that each file of a folder holds of its variables."""
+    """Return digests of all variables in each file of a folder."""
     store = Store(folder)
-    return {trial: store.read(trial).attributes["variables"] for trial in store.finished()}
+    stored = {trial: store.read(trial).variables for trial in store.finished()}
+    return {
+        trial: {name: digests.digest(values) for name, (_, values) in found.items()} for trial, found in stored.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +178,8 @@ def test_order_of_trials_and_a_stop_in_between(experiment, in_process, tmp_path)
 def test_threads_of_a_trial(experiment, in_process):
     config = experiment.trials[0]
     for threads in (1, 2, 4):
-        assert run_trial(config, threads=threads).attrs["variables"] == in_process[config.id]
+        found = run_trial(config, threads=threads).variables
+        assert {name: digests.digest(one.values) for name, one in found.items()} == in_process[config.id]
 
 
 @pytest.mark.filterwarnings("ignore")  # of Dask's own
@@ -198,7 +202,7 @@ def test_a_file_differs_in_nothing_but_when_it_was_made(experiment, tmp_path):
         provenance = json.loads(stored.attributes.pop("provenance"))
         assert provenance.pop("began")
         assert provenance.pop("seconds") > 0
-        found.append((provenance, stored.attributes, {k: digest(v[1]) for k, v in stored.variables.items()}))
+        found.append((provenance, stored.attributes, {k: digests.digest(v[1]) for k, v in stored.variables.items()}))
     assert found[0] == found[1]
 
 

@@ -37,7 +37,7 @@ EXPERIMENT = {
     "reservoir": {"n_neurons": 40, "leak_rate": 0.1},
     "learners": {"GradientWeights": {}, "Normalised": {}},
 }
-STOPPED = "kenyon: stopped; what is done is kept, and the same command goes on from there"
+STOPPED = "kenyon: stopped; finished trials are kept, and the same command continues from there"
 KENYON = [sys.executable, "-m", "kenyon"]
 
 
@@ -51,7 +51,7 @@ def undisturbed(tmp_path_factory):
 
 def same(a, b):
     """Tell whether two folders open as the same Dataset, to the byte, and hold the same finished files."""
-    names = [sorted(path.name for path in one.iterdir() if path.suffix != ".part") for one in (a, b)]
+    names = [sorted(path.name for path in folder.iterdir() if path.suffix != ".part") for folder in (a, b)]
     assert names[0] == names[1]
     a, b = kn.open_results(a, neurons=True), kn.open_results(b, neurons=True)
     assert a.identical(b)
@@ -59,11 +59,16 @@ def same(a, b):
         assert a[name].values.tobytes() == b[name].values.tobytes(), name
 
 
-def start(tmp_path, *options, **settings):
+def interruptible():
+    """Undo that a process which was started in the background ignores interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def start(tmp_path, *options, preexec_fn=interruptible):
     (tmp_path / "longer.toml").write_bytes(document(EXPERIMENT))
     command = [*KENYON, "run", "longer.toml", "--out", "results", *options]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=tmp_path, **pipes, **settings)
+    return subprocess.Popen(command, cwd=tmp_path, preexec_fn=preexec_fn, **pipes)
 
 
 def go_on(tmp_path, undisturbed):
@@ -185,7 +190,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_there(undisturbed, tmp_path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "cannot be written: file too large" in said.splitlines()[-1]
-    assert "run the same command again: what is done is kept" in said.splitlines()[-1]
+    assert "run the same command again: finished trials are kept" in said.splitlines()[-1]
     assert "Traceback" not in said
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["longer.experiment.json"]
     go_on(tmp_path, undisturbed)
@@ -223,7 +228,7 @@ def test_a_full_disk_and_one_that_is_read_only(undisturbed, tmp_path):
         *said, line, code = (tmp_path / f"{name}.txt").read_text().splitlines()
         assert code == "2"
         assert message in line
-        assert "what is done is kept" in line
+        assert "finished trials are kept" in line
         assert "Traceback" not in "".join(said)
     left = (tmp_path / "left.txt").read_text().split()
     assert 0 < sum(name.endswith(".nc") for name in left) < N_TRIALS
@@ -297,7 +302,7 @@ def test_a_cluster_that_loses_a_worker_and_one_that_loses_its_scheduler(undistur
     assert process.returncode == 2, said
     assert [line for line in said.splitlines() if "done in" not in line and "done before" not in line] == [
         f"kenyon: the Dask scheduler at {address} was lost; start it again, or another, and run the same command "
-        "again: what is done is kept"
+        "again: finished trials are kept"
     ]
     go_on(tmp_path, undisturbed)
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import kenyon as kn
+from kenyon.experiment.config import FORMAT
+from kenyon.experiment.result_file import SEAL, seal, unseal
 from kenyon.experiment.sweep import load_experiment
-from kenyon.experiment.trial import SEAL, seal, unsealed
 from tests.reliability import hostile
 from tests.reliability.fuzz import fuzz
 from tests.reliability.readers import MISDEEDS, READERS, TABLE, models, results
@@ -41,15 +42,24 @@ def path(tmp_path, result):
     return tmp_path / result.name
 
 
-def test_a_result_without_a_seal_is_read_and_one_with_a_broken_seal_is_not(path, result):
+def test_a_result_without_a_seal_or_with_a_broken_one_is_refused(path, result):
     whole = result.files[0]
     assert whole.count(SEAL) == 1
-    path.write_bytes(unsealed(whole))
+    path.write_bytes(whole)
     assert kn.open_results(path.parent).accuracy.notnull().all()
+    path.write_bytes(unseal(whole))
+    with pytest.raises(ValueError, match=f"{path.name}: damaged, .*it has no seal"):
+        kn.open_results(path.parent)
     for broken in (whole + b"x", whole[:100] + b"x" + whole[101:], seal(whole)[:-1]):
         path.write_bytes(broken)
-        with pytest.raises(ValueError, match=f"{path.name}: damaged, .*its contents are not what was written"):
+        with pytest.raises(ValueError, match=f"{path.name}: damaged, .*its contents have changed"):
             kn.open_results(path.parent)
+
+
+def test_a_result_of_another_format_is_refused_by_its_number(path, result):
+    path.write_bytes(hostile.changed(result.files[0], lambda file: file.attrs.__setitem__("kenyon_format", 2)))
+    with pytest.raises(ValueError, match=f"{path.name}: damaged, .*format 2, not {FORMAT}"):
+        kn.open_results(path.parent)
 
 
 def moved(file, target):
@@ -73,9 +83,9 @@ def linked(file):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda file: moved(file, "/dev/zero"), "theta is not in the file itself"),
+        (lambda file: moved(file, "/dev/zero"), "theta is not stored in the file itself"),
         (linked, "accuracy is a link"),
-        (huge, "accuracy is not whole"),
+        (huge, "accuracy is incomplete"),
         (lambda file: file.attrs.__setitem__("provenance", "not JSON"), "Expecting value"),
         (lambda file: file.attrs.__setitem__("diverged", "[" * 50_000), "recursion"),
         (lambda file: file.attrs.__setitem__("prelearning", np.arange(3)), "must be str"),
@@ -102,7 +112,7 @@ def model():
 def test_a_flipped_bit_in_a_model_is_noticed(tmp_path, model):
     path = tmp_path / "model"
     path.write_bytes(model[:-1] + bytes([model[-1] ^ 1]))
-    with pytest.raises(ValueError, match=r"model is damaged: .*not what was written"):
+    with pytest.raises(ValueError, match=r"model is damaged: .*changed since it was written"):
         kn.load(path)
 
 
@@ -140,17 +150,17 @@ def test_a_model_that_would_lead_a_kernel_astray_is_refused(tmp_path, model, cha
 
 def test_a_tensor_of_too_many_dimensions_is_refused_by_name(tmp_path, model):
     header, data = hostile.parted(model)
-    one = next(one for name, one in header.items() if name != "__metadata__" and np.prod(one["shape"]) == 1)
-    one["shape"] = [1] * 200
+    scalars = (facts for name, facts in header.items() if name != "__metadata__" and np.prod(facts["shape"]) == 1)
+    next(scalars)["shape"] = [1] * 200
     (tmp_path / "model").write_bytes(hostile.joined(header, data))
-    with pytest.raises(ValueError, match="model is not a whole file"):
+    with pytest.raises(ValueError, match="model is not a complete Kenyon file"):
         kn.load(tmp_path / "model")
 
 
 def test_a_model_that_is_described_too_deeply_is_refused(tmp_path, model):
     from safetensors.numpy import save
 
-    text = '{"format": 1, "version": "0", "model": ' + '{"list": [' * 5000
+    text = '{"format": 3, "version": "0", "model": ' + '{"list": [' * 5000
     (tmp_path / "model").write_bytes(save({"t0": np.zeros(1)}, {"kenyon": text}))
     with pytest.raises(ValueError, match="model was not written by Kenyon"):
         kn.load(tmp_path / "model")

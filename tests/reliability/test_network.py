@@ -93,9 +93,9 @@ def names(tree):
     for node in ast.walk(tree):
         match node:
             case ast.Import():
-                yield from (one.name for one in node.names)
+                yield from (alias.name for alias in node.names)
             case ast.ImportFrom():
-                yield from (f"{node.module}.{one.name}" for one in node.names)
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
             case ast.Call():
                 yield ast.unparse(node.func)
             case ast.keyword():
@@ -104,7 +104,7 @@ def names(tree):
 
 def forbidden(source):
     found = set(names(ast.parse(source)))
-    return {one for one in found if one and (one in REFUSED or one.split(".")[0] in UNWANTED)}
+    return {name for name in found if name and (name in REFUSED or name.split(".")[0] in UNWANTED)}
 
 
 def test_sources_import_no_way_out_and_run_nothing_they_read():

@@ -1,218 +1,118 @@
-"""What a trial is: task, reservoir, learners, episodes and seed, checked, and named by a hash of all of it.
-
-Models of learners are made from the learners themselves, so that a setting is declared once.
-"""
+"""What a trial is: task, reservoir, learners, episodes and seed, validated, and named by a hash of all of them."""
 
 from __future__ import annotations
 
-import difflib
+import inspect
 import json
-import operator
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from functools import lru_cache, reduce
+from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic import Field, ValidationError, model_validator
 
-from kenyon.learning import controls, learners
-from kenyon.learning.learners import Percentile
-from kenyon.learning.rules import QLearning, Schedule, Supervised
+from kenyon import _checks
+from kenyon.connectivity import INPUT_FORMS
+from kenyon.experiment.learner_settings import LEARNERS, AnyLearner, is_own, own_model, settings_of
+from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of, unknown_kind, unknown_name
+from kenyon.learning.training import train
 from kenyon.odours import SUBSETS, Odours, load_odours
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
-FORMAT = 2  # raised whenever the same settings give other numbers or other files
+FORMAT = 3  # raised whenever the same settings give other numbers or other files
+MOST_ITEMS = 100_000  # limit for the odours and the sequences of a task
+TRAIN = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
+NOT_SETTINGS = ("odours", "n_inputs", "seed")  # parameters of constructors that a trial fills in
 
 Count = Annotated[int, Field(ge=1)]
-Positive = Annotated[float, Field(gt=0)]
 Natural = Annotated[int, Field(ge=0)]
-MANY = 100_000  # odours, or sequences, that a task may have
 
 
-class ConfigError(ValueError):
-    """Settings that are not known or cannot be."""
+class TaskConfig(Made):
+    """What tasks have in common."""
 
-
-class Model(BaseModel):
-    """Settings: typed strictly, unknown names refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class _Stimuli(Model):
-    n_classes: Annotated[int, Field(ge=2)] = 2
-    noise: Annotated[float, Field(ge=0)]
+    n_classes: int
+    noise: float
     odours: str = Field("all", description="A subset of the published odours, or a CSV file of your own.")
     odours_sha256: str = Field("", description="Filled in: the contents of the CSV file.")
-    resample: Annotated[int, Field(ge=0, le=MANY)] = Field(
+    resample: Annotated[int, Field(ge=0, le=MOST_ITEMS)] = Field(
         0, description="Make this many odours out of those; 0 takes them as they are."
     )
+    kind: str
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        raise NotImplementedError
+
+    def build(self, seed: int) -> Task:
+        """Make the task."""
+        if self.size > MOST_ITEMS:
+            raise ConfigError(f"its task would have {self.size} items, above {MOST_ITEMS}")
+        task: Task = self.make(odours=self.table(seed), seed=seed)
+        return task
 
     def table(self, seed: int) -> Odours:
         """Return the odours."""
         if self.odours in SUBSETS:
             odours = _published(self.odours)
-        else:
-            if file_digest(self.odours) != self.odours_sha256:
-                raise ConfigError(f"task.odours: {self.odours} is not the file it was when the experiment was made")
+        elif _file_digest(self.odours) == self.odours_sha256:
             odours = Odours.from_csv(self.odours)
+        else:
+            raise ConfigError(f"task.odours: {self.odours} has changed since the experiment was loaded")
         return odours.resample(self.resample, seed) if self.resample else odours
 
 
-class StaticConfig(_Stimuli):
+class StaticConfig(model_of(StaticTask, TaskConfig, without=NOT_SETTINGS, kind="static")):  # type: ignore[misc]
     """A static task; see `kenyon.StaticTask`."""
 
-    kind: Literal["static"] = "static"
-    n_stimuli: Count = 140
-    steps: Count = 50
-    noise: Annotated[float, Field(ge=0)] = 0.3
     groups: Count = Field(1, description="Learn the stimuli in this many groups, one after another.")
 
     @property
     def size(self) -> int:
-        """Number of items."""
-        return self.n_stimuli
-
-    def build(self, seed: int) -> Task:
-        """Make the task."""
-        return StaticTask(self.table(seed), self.n_stimuli, self.n_classes, seed, steps=self.steps, noise=self.noise)
+        """Number of stimuli."""
+        return int(self.n_stimuli)
 
 
-class SequenceConfig(_Stimuli):
+class SequenceConfig(model_of(SequenceTask, TaskConfig, without=NOT_SETTINGS, kind="sequence")):  # type: ignore[misc]
     """A sequence task; see `kenyon.SequenceTask`."""
 
-    kind: Literal["sequence"]
-    n_bases: Count = Field(28, description="Base sequences; each gives 3 n_classes^2 sequences.")
-    steps: Count = 10
-    noise: Annotated[float, Field(ge=0)] = 0.2
     groups: Count = Field(1, description="Learn the sequences in this many groups, one after another.")
 
     @property
     def size(self) -> int:
-        """Number of items."""
-        return 3 * self.n_classes**2 * self.n_bases
-
-    def build(self, seed: int) -> Task:
-        """Make the task."""
-        if self.size > MANY:
-            raise ConfigError(f"n_bases and n_classes ask for {self.size} sequences, above {MANY}")
-        return SequenceTask(self.table(seed), self.n_bases, self.n_classes, seed, steps=self.steps, noise=self.noise)
+        """Number of sequences."""
+        return int(3 * self.n_classes**2 * self.n_bases)
 
 
-class ReservoirConfig(Model):
+class _WithoutWeights(Reservoir):
+    """A reservoir that checks its settings and draws no weights."""
+
+    def _draw_weights(self) -> None:
+        pass
+
+
+class ReservoirConfig(model_of(Reservoir, Made, without=NOT_SETTINGS, input_weights=Literal[INPUT_FORMS])):  # type: ignore[misc]
     """A reservoir; see `kenyon.Reservoir`."""
-
-    n_neurons: Count = 1000
-    leak_rate: Annotated[float, Field(gt=0, le=1)] = 0.025
-    spectral_radius: Annotated[float, Field(ge=0)] = 0.8
-    connections: Annotated[float, Field(ge=0)] = 10.0
-    input_weights: Literal["lognormal", "fixed_degree", "uniform", "gaussian"] = "lognormal"
-    input_connections: Annotated[float, Field(ge=1)] = 6.0
-    input_gain: Positive = 1.0
 
     def build(self, n_inputs: int, seed: int) -> Reservoir:
         """Make the reservoir."""
-        return Reservoir(seed=seed, n_inputs=n_inputs, **self.model_dump())
+        reservoir: Reservoir = self.make(n_inputs=n_inputs, seed=seed)
+        return reservoir
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _WithoutWeights(**self.model_dump())
+        return self
 
 
-class ScheduleConfig(Model):
-    """A temperature that changes; see `kenyon.Schedule`."""
-
-    start: Positive
-    stop: Positive
-    episodes: Count
-    geometric: bool = False
-
-
-class SupervisedConfig(Model):
-    """The right class is told."""
-
-    kind: Literal["supervised"] = "supervised"
-    target: Positive = 10.0
-
-    def build(self) -> Supervised:
-        """Make the rule."""
-        return Supervised(self.target)
-
-
-class QLearningConfig(Model):
-    """The reward of the action taken is told."""
-
-    kind: Literal["q-learning"]
-    reward: Positive = 10.0
-    temperature: Positive | ScheduleConfig = 1.0
-
-    def build(self) -> QLearning:
-        """Make the rule."""
-        if isinstance(self.temperature, ScheduleConfig):
-            return QLearning(self.reward, Schedule(**self.temperature.model_dump()))
-        return QLearning(self.reward, self.temperature)
-
-
-class PercentileConfig(Model):
-    """A start at a percentile of each neuron's states."""
-
-    percentile: Annotated[float, Field(ge=0, le=100)]
-
-
-def _by_name(value: Any) -> Any:
-    return {"kind": value} if isinstance(value, str) else value
-
-
-Rule = Annotated[SupervisedConfig | QLearningConfig, BeforeValidator(_by_name), Field(discriminator="kind")]
-Start = float | Literal["prelearned"] | PercentileConfig
-KINDS: dict[str, type[Any]] = {
-    **{
-        kind: getattr(learners, kind)
-        for kind in ("Learner", "GradientWeights", "GradientThresholds", "Metropolis", "Composed", "Normalised")
-    },
-    "Ridge": controls.Ridge,
-    "RecursiveLeastSquares": controls.RecursiveLeastSquares,
-}
-
-
-class LearnerModel(Model):
-    """A learner of one of `KINDS`."""
-
-    kind: str
-
-    def build(self) -> Any:
-        """Make the learner."""
-        settings = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
-        if isinstance(rule := settings.get("rule"), (SupervisedConfig, QLearningConfig)):
-            settings["rule"] = rule.build()
-        if isinstance(start := settings.get("start"), PercentileConfig):
-            settings["start"] = Percentile(start.percentile)
-        return KINDS[self.kind](**settings)
-
-
-def _default(value: Any) -> Any:
-    """Return the default of a learner's setting as a configuration has it."""
-    if isinstance(value, Supervised):
-        return SupervisedConfig()
-    return PercentileConfig(percentile=value.q) if isinstance(value, Percentile) else value
-
-
-def _learner_model(kind: str, cls: type[Any]) -> type[LearnerModel]:
-    hints: dict[str, Any] = get_type_hints(cls)
-    if "start" in hints:
-        hints["start"] = Start | None if type(None) in get_args(hints["start"]) else Start
-    hints["rule"] = Rule
-    settings: dict[str, Any] = {one.name: (hints[one.name], _default(one.default)) for one in fields(cls)}
-    settings["kind"] = (Literal[kind], kind)
-    return create_model(f"{kind}Config", __base__=LearnerModel, __doc__=f"See `kenyon.{kind}`.", **settings)
-
-
-LEARNERS = {kind: _learner_model(kind, cls) for kind, cls in KINDS.items()}
-TASKS: dict[str, type[Model]] = {"static": StaticConfig, "sequence": SequenceConfig}
-if TYPE_CHECKING:
-    AnyLearner = LearnerModel
-else:
-    AnyLearner = Annotated[reduce(operator.or_, LEARNERS.values()), Field(discriminator="kind")]
+TASKS: dict[str, Any] = {"static": StaticConfig, "sequence": SequenceConfig}
+BY_TAG: dict[str, type[Model]] = {  # by what pydantic's errors call them
+    **TASKS, "reservoir": ReservoirConfig, **LEARNERS, **RULES, **{model.__name__: model for model in MODELS.values()}
+}  # fmt: skip
 
 
 class TrialConfig(Model):
@@ -221,107 +121,103 @@ class TrialConfig(Model):
     task: Annotated[StaticConfig | SequenceConfig, Field(discriminator="kind")]
     reservoir: ReservoirConfig = ReservoirConfig()
     learners: Annotated[dict[str, AnyLearner], Field(min_length=1)]
-    n_episodes: Count = Field(60_000, description="Episodes to learn from; of each group, if there are groups.")
-    n_test: Count = 2000
-    n_bins: Count = 60
-    seed: Natural = Field(0, description="Decides task, network, episodes, choices and proposals.")
+    n_episodes: Count = Field(TRAIN["n_episodes"], description="Episodes to learn from; for each group, if any.")
+    n_test: Count = TRAIN["n_test"]
+    n_bins: Count = TRAIN["n_bins"]
+    seed: Natural = Field(TRAIN["seed"], description="Decides task, network, episodes, choices and proposals.")
     examples: Natural = Field(0, description="Keep the states of this many episodes, for pictures.")
 
     @property
     def id(self) -> str:
-        """The name of the result: a hash of all settings, in full."""
+        """The name of the result: a hash of all settings, defaults included."""
         return sha256(f"{FORMAT} {self.canonical()}".encode()).hexdigest()[:20]
 
     @property
     def work(self) -> float:
-        """About how long it takes, in some unit: to say what is left, and to begin with the longest."""
+        """About how long it takes, in arbitrary units: to estimate the time left, and to start with the longest."""
         learning = 100 * len(self.learners) * self.task.n_classes
         return float(self.n_episodes * self.task.groups * (self.reservoir.n_neurons + learning))
 
     def canonical(self) -> str:
-        """Return all settings as JSON, in the order of their declaration; learners as they were given."""
+        """Return all settings as JSON, in the order in which they are declared; learners in the order given."""
         return json.dumps(self.model_dump(mode="json"))
 
     def check(self) -> None:
-        """Raise `ConfigError` if these settings cannot be satisfied, without simulating anything."""
+        """Raise `ConfigError` if the task cannot be made, without simulating anything."""
         try:
-            task = self.task.build(self.seed)
-            task.split(self.task.groups)
-            for learner in self.learners.values():
-                learner.build()
+            self.task.build(self.seed).split(self.task.groups)
         except (ValueError, OSError) as error:
-            raise ConfigError(f"this trial cannot be: {error}") from None
+            raise ConfigError(f"this trial cannot be run: {error}") from None
 
 
 def trial_config(settings: Mapping[str, Any]) -> TrialConfig:
-    """Check plain settings, as they come from a file, and return them as a trial; raise `ConfigError` in one line."""
-    _refuse_unknown(settings)
-    settings = {**settings, "task": _with_digest(settings["task"])}
+    """Validate plain settings, as a file has them, and return them as a trial; raise `ConfigError` in one line."""
+    learners, task = settings.get("learners"), settings.get("task")
+    if isinstance(learners, Mapping):
+        settings = {**settings, "learners": {name: _complete(name, table) for name, table in learners.items()}}
+    if isinstance(task, Mapping):
+        settings = {**settings, "task": _with_digest(task)}
     try:
         return TrialConfig.model_validate(settings)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ConfigError(f"{_place(first['loc'])}: {first['msg'].lower()}, not {first['input']!r}") from None
+        raise ConfigError(_line(error, TrialConfig)) from None
 
 
-def _place(where: Sequence[Any]) -> str:
-    """Return the name of the setting that an error of pydantic is about, without its notes on which model it tried."""
-    parts = [str(part) for part in where]
-    if parts[0] == "learners":
-        return ".".join([*parts[:2], *parts[3:4]])
-    return ".".join([parts[0], *parts[2:3]] if parts[0] == "task" else parts[:2])
-
-
-def _refuse_unknown(settings: Mapping[str, Any]) -> None:
-    """Refuse names that no model knows, with the suggestion that one does."""
-    unknown("", settings, TrialConfig.model_fields)
-    unknown("task.", settings.get("task", {}), _fields("task.kind", settings.get("task", {}), TASKS))
-    unknown("reservoir.", settings.get("reservoir", {}), ReservoirConfig.model_fields)
-    for name, learner in settings.get("learners", {}).items():
-        unknown(f"learners.{name}.", learner, _fields(f"learners.{name}.kind", learner, LEARNERS))
-
-
-def _fields(place: str, settings: Any, models: Mapping[str, type[Model]]) -> Mapping[str, Any]:
-    if not isinstance(settings, Mapping):
-        raise ConfigError(f"{place.removesuffix('.kind')} must be a table of settings, not {settings!r}")
-    kind: Any = settings.get("kind")
-    if not isinstance(kind, str) or kind not in models:
-        raise ConfigError(f"{place} must be one of {', '.join(models)}, not {kind!r}{suggestion(kind, models)}")
-    return models[kind].model_fields
-
-
-def unknown(place: str, settings: Any, known: Mapping[str, Any]) -> None:
-    """Refuse names that are not `known`."""
-    if not isinstance(settings, Mapping):
-        raise ConfigError(f"{place.rstrip('.')} must be a table of settings, not {settings!r}")
-    for name in settings:
-        if name not in known:
-            meant = suggestion(name, known) or f" (known: {', '.join(known)})"
-            raise ConfigError(f"{place}{name} is not known{meant}")
-
-
-def suggestion(name: Any, known: Mapping[str, Any]) -> str:
-    """Return a question that names what may have been meant, if anything is near."""
-    begun = [one for one in known if name and one.startswith(str(name))]
-    found = begun or difflib.get_close_matches(str(name), list(known), 1, 0.5)
-    return f"; did you mean {found[0]}?" if found else ""
+def _complete(name: str, table: Any) -> Any:
+    """Add the defaults to the settings of a learner of the user's own; pydantic does so for others."""
+    if not isinstance(table, Mapping) or not is_own(table.get("kind")):
+        return table
+    try:
+        model = own_model(table["kind"])
+        return settings_of(model.model_validate(table).build())
+    except ValidationError as error:
+        raise ConfigError(_line(error, model, f"learners.{name}")) from None
+    except (ConfigError, TypeError) as error:
+        raise ConfigError(f"learners.{name} {error}") from None
 
 
 def _with_digest(task: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Note the contents of a table of the user's own, so that a changed table is another trial."""
+    """Add the digest of a table of the user's own, so that another table makes another trial."""
     odours = task.get("odours", "all")
     if not isinstance(odours, str) or odours in SUBSETS:
         return task
     if not os.path.isfile(odours):
         raise ConfigError(f"task.odours must be one of {', '.join(SUBSETS)}, or a CSV file, not {odours!r}")
-    return {"odours_sha256": file_digest(odours), **task}
+    return {"odours_sha256": _file_digest(odours), **task}
 
 
-def file_digest(path: str) -> str:
-    """Return the SHA-256 of a file."""
+def _file_digest(path: str) -> str:
     return sha256(Path(path).read_bytes()).hexdigest()
 
 
 @lru_cache
 def _published(subset: str) -> Odours:
     return load_odours(subset)
+
+
+def _line(error: ValidationError, model: type[Model], above: str = "") -> str:
+    """Return one of the errors that pydantic found in one line: an unknown name, or else the most deeply nested."""
+    first = min(error.errors(), key=lambda found: (found["type"] != "extra_forbidden", -len(found["loc"])))
+    *tables, last = map(str, first["loc"] or [""])
+    place, given = _place(above, [*tables, last]), first["input"]
+    match first["type"]:
+        case "extra_forbidden":
+            models = [BY_TAG[part] for part in tables if part in BY_TAG]
+            return unknown_name(f"{_place(above, tables)}.".lstrip("."), last, [model, *models][-1].model_fields)
+        case "union_tag_invalid" | "union_tag_not_found":
+            kinds = TASKS if place == "task" else RULES if place.endswith(".rule") else LEARNERS
+            return unknown_kind(place, given.get("kind") if isinstance(given, Mapping) else given, kinds)
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return f"{place} must be a table of settings, not {_checks.short_repr(given)}"
+        case "missing":
+            return f"{place} is missing"
+        case "value_error":
+            return f"{place}: {first['ctx']['error']}"
+    return f"{place}: {first['msg'].lower()}, not {_checks.short_repr(given)}"
+
+
+def _place(above: str, parts: list[str]) -> str:
+    """Return the name of a setting, without the types and models that pydantic tried on the way to it."""
+    names = parts[:2] if parts[:1] == ["learners"] else parts[:1]
+    names += [part for part in parts[len(names) :] if part not in BY_TAG and part not in ("float", "int", "str")]
+    return ".".join(name for name in [above, *names] if name)

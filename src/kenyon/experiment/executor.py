@@ -1,7 +1,7 @@
-"""Running the trials of an experiment: in this process, in processes of this machine, or on a Dask cluster.
+"""Running the trials of an experiment: in this process, in other processes on this machine, or on a Dask cluster.
 
-Trials that have a result are not run again. A worker returns the bytes of a result and this process alone writes
-them, so a cluster needs no shared disk. A worker that dies takes its trial along, which is then tried again.
+Trials that have a result are not run again. Workers return the contents of a result's file and only this process writes
+it, so a cluster needs no shared disk. The trial of a worker that dies is tried again.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.progress import Report
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment
-from kenyon.experiment.trial import execute, run_trial, to_bytes
+from kenyon.experiment.trial import execute
 from kenyon.provenance import git_commit
 
-ATTEMPTS = 3  # of a trial whose worker died
-BEAT = 1.0  # seconds between two signs of life
+ATTEMPTS = 3  # at a trial whose worker dies
+BEAT = 1.0  # seconds between two heartbeats
 PATIENCE = 10.0  # seconds for a scheduler to answer
 
 
 class Stopped(SystemExit):
-    """A sweep that was told to terminate; its code is what a shell makes of that."""
+    """A sweep that was terminated; the code is the one that a shell reports for that."""
 
 
 class ClusterError(RuntimeError):
-    """A cluster that cannot be reached, or no longer."""
+    """A cluster that cannot be reached, or can no longer be."""
 
 
 class SweepSummary(NamedTuple):
-    """What became of a sweep."""
+    """How a sweep ended."""
 
     n_trials: int
-    n_new: int  # finished now
-    failed: dict[str, str]
+    n_new: int  # finished in this run
+    failed: dict[str, str]  # reasons by trial
     seconds: float
 
 
 class Workers(NamedTuple):
-    """Where trials run: how to make an executor, how to leave it at once, how many trials it works on at a time."""
+    """Where trials run."""
 
     make: Callable[[], Executor]
-    leave: Callable[[Executor], None]
-    at_once: int
+    leave: Callable[[Executor], None]  # at once
+    n_at_once: int  # trials that are handed out at a time
     scheduler: str = ""  # its address, if there is one
 
 
@@ -67,21 +67,21 @@ def run_experiment(
     cluster: str | None = None,
     report: Report | None = None,
 ) -> SweepSummary:
-    """Run those trials of an experiment that have no result yet.
+    """Run the trials of an experiment that have no result yet.
 
     Parameters
     ----------
     experiment
         What to run, from `load_experiment`.
     folder
-        Where to keep results; they are found again there.
+        Where to store results, and to look for those of earlier runs.
     workers
-        Processes that run trials, one kernel thread each: by default as many as there are processors. 0 runs them in
-        this process.
+        Number of processes, with one kernel thread each; by default one per processor. With 0, trials run in this
+        process.
     cluster
         Address of a Dask scheduler that runs them instead.
     report
-        What to tell of progress, and how.
+        Called at every event, to show progress.
     """
     _checks.instance("experiment", experiment, Experiment)
     if cluster is not None:
@@ -102,7 +102,7 @@ def run_experiment(
 
 
 class _Sweep:
-    """A sweep under way."""
+    """A running sweep."""
 
     def __init__(self, store: Store, name: str, report: Report, workers: Workers) -> None:
         self.store, self.name, self.report, self.workers = store, name, report, workers
@@ -114,7 +114,7 @@ class _Sweep:
         self.commit = git_commit()
 
     def run(self, trials: list[TrialConfig]) -> dict[str, str]:
-        """Run trials; return the reasons of those that failed."""
+        """Run trials; return why some failed."""
         self.todo.extend(trials)
         pool = self.workers.make()
         try:
@@ -123,17 +123,19 @@ class _Sweep:
                 done, _ = wait(self.running, timeout=BEAT, return_when=FIRST_COMPLETED)
                 alive = [self._take(future) for future in done]
                 if not all(alive):
-                    self._again()
+                    self._put_back()
                     self.workers.leave(pool)
                     pool = self.workers.make()
-                self._sign()
+                running = [trial.id for trial in self.running.values()]
+                self.report.beat(running)
+                self.store.heartbeat(self.name, running=running, time=time.time(), left=self.report.left)
         finally:
             self.workers.leave(pool)
             self.store.end_heartbeat(self.name)
         return self.failed
 
     def _fill(self, pool: Executor) -> None:
-        while self.todo and len(self.running) < self.workers.at_once:
+        while self.todo and len(self.running) < self.workers.n_at_once:
             trial = self.todo.popleft()
             self.began[trial.id] = time.monotonic()
             self.report.started(trial)
@@ -146,7 +148,7 @@ class _Sweep:
                 raise self._lost() if _lost(error) else error from None
 
     def _take(self, future: Future[bytes]) -> bool:
-        """Keep what came of a trial; return whether its worker is still alive."""
+        """Store the result of a trial, or why it failed; return whether its worker is still alive."""
         trial = self.running[future]
         try:
             contents = future.result()
@@ -165,7 +167,7 @@ class _Sweep:
     def _lost(self) -> ClusterError:
         return ClusterError(
             f"the Dask scheduler at {self.workers.scheduler} was lost; start it again, or another, "
-            "and run the same command again: what is done is kept"
+            "and run the same command again: finished trials are kept"
         )
 
     def _fail(self, trial: TrialConfig, reason: str) -> None:
@@ -173,31 +175,26 @@ class _Sweep:
         self.store.fail(trial.id, reason)
         self.report.failed(trial, reason)
 
-    def _again(self) -> None:
-        """Put the trials of dead workers back, unless they were tried too often."""
+    def _put_back(self) -> None:
+        """Put back the trials of dead workers, unless they were tried too often."""
         for trial in self.running.values():
             self.attempts[trial.id] += 1
             if self.attempts[trial.id] < ATTEMPTS:
                 self.report.retried(trial)
                 self.todo.append(trial)
             else:
-                self._fail(trial, f"its worker died {ATTEMPTS} times; is there memory enough?")
+                self._fail(trial, f"its worker died {ATTEMPTS} times; is there enough memory?")
         self.running.clear()
-
-    def _sign(self) -> None:
-        self.report.beat([trial.id for trial in self.running.values()])
-        running = [trial.id for trial in self.running.values()]
-        self.store.heartbeat(self.name, running=running, time=time.time(), left=self.report.left)
 
 
 class _Here(Executor):
-    """Runs what it is given at once, in this process."""
+    """Runs each job at once, in this process."""
 
-    def submit(self, job: Any, /, config: str, commit: str) -> Future[Any]:  # type: ignore[override]
-        """Run a trial."""
+    def submit(self, job: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        """Run a job."""
         future: Future[Any] = Future()
         try:
-            future.set_result(to_bytes(run_trial(TrialConfig.model_validate_json(config), commit=commit)))
+            future.set_result(job(*arguments, **options))
         except Exception as error:
             future.set_exception(error)
         return future
@@ -208,7 +205,6 @@ def _workers(workers: int | None, cluster: str | None) -> Workers:
         return _cluster(cluster)
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = _checks.integer("workers", workers, 0)
     if workers == 0:
         return Workers(_Here, Executor.shutdown, 1)
     context = multiprocessing.get_context("spawn")
@@ -220,27 +216,28 @@ def _cluster(address: str) -> Workers:
         from distributed import Client
     except ImportError:
         raise ValueError("cluster needs Dask: pip install 'kenyon[cluster]'") from None
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # a lost scheduler is told by us, in one line
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we report a lost scheduler, in one line
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(f"no Dask scheduler answers at {address} ({_line(error)})") from None
-    at_once = max(1, 2 * sum(client.nthreads().values()))
 
     def leave(pool: Executor) -> None:
         pool.shutdown(wait=False)
         client.close(timeout=PATIENCE)
 
-    return Workers(lambda: client.get_executor(retries=ATTEMPTS), leave, at_once, address)
+    return Workers(
+        lambda: client.get_executor(retries=ATTEMPTS), leave, max(1, 2 * sum(client.nthreads().values())), address
+    )
 
 
 def _lost(error: BaseException) -> bool:
-    """Tell whether an error is that of a cluster that went away, not of a trial."""
+    """Tell whether an error means that the cluster is gone, not that a trial failed."""
     return type(error).__name__ in ("FutureCancelledError", "CancelledError", "CommClosedError")
 
 
 def _begin_worker() -> None:
-    """Leave interrupts to the parent, and end when it ends, however that came about."""
+    """Leave interrupts to the parent, and end when it ends, for whatever reason."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
@@ -253,7 +250,7 @@ def _begin_worker() -> None:
 
 
 def _end_workers(pool: Executor) -> None:
-    """End processes, whatever they are doing."""
+    """End all processes, whatever they are doing."""
     processes = list((getattr(pool, "_processes", None) or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
@@ -262,7 +259,7 @@ def _end_workers(pool: Executor) -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let a request to terminate, which is what a cluster's queue sends, end a sweep as an interrupt does."""
+    """Let SIGTERM, which the queue of a cluster sends, end a sweep as an interrupt does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kenyon._files import write_whole
 from kenyon.experiment.results import open_results
 
 if TYPE_CHECKING:
@@ -18,14 +18,9 @@ def table(folder: str | Path, experiment: str | None = None, *, curves: bool = F
     """Return results as a table: a row per trial and learner, or per point of the training curves."""
     results = open_results(folder, experiment)
     outer = set(results.accuracy.dims) if "accuracy" in results else set(results.diverged_at.dims)
-    if curves:
-        wanted = results[["training_accuracy"]]
-        present = ["training_accuracy"]
-    else:
-        wanted = results[[name for name in results.data_vars if set(results[name].dims) <= outer]]
-        present = ["diverged_at"]
-    frame: pd.DataFrame = wanted.to_dataframe().dropna(subset=present)
-    return frame.reset_index()
+    measures = [name for name in results.data_vars if set(results[name].dims) <= outer]
+    frame: pd.DataFrame = results[["training_accuracy"] if curves else measures].to_dataframe()
+    return frame.dropna(subset=["training_accuracy" if curves else "diverged_at"]).reset_index()
 
 
 def write_table(folder: str | Path, file: str | Path, experiment: str | None = None, *, curves: bool = False) -> int:
@@ -34,17 +29,11 @@ def write_table(folder: str | Path, file: str | Path, experiment: str | None = N
     if file.suffix not in TABLES:
         raise ValueError(f"{file} must end in {' or '.join(TABLES)}")
     frame = table(folder, experiment, curves=curves)
-    part = file.with_name(f".{file.name}.part")
     try:
-        if file.suffix == ".csv":
-            frame.to_csv(part, index=False)
-        else:
-            frame.to_parquet(part, index=False)
-        os.replace(part, file)
+        contents = frame.to_csv(index=False) if file.suffix == ".csv" else frame.to_parquet(index=False)
+        write_whole(file, contents)
     except ImportError:
         raise ValueError("Parquet needs PyArrow: pip install 'kenyon[export]'; or write a .csv file") from None
     except OSError as error:
         raise ValueError(f"{file} cannot be written: {(error.strerror or str(error)).lower()}") from None
-    finally:
-        part.unlink(missing_ok=True)
     return len(frame)

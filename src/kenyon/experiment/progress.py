@@ -1,4 +1,6 @@
-"""What a sweep tells while it runs: a bar on a terminal, a line per trial otherwise, JSON for machines."""
+"""What a sweep reports while it runs: a bar on a terminal, a line per trial otherwise, JSON for machines."""
+
+# ruff: noqa: D401 (methods that are called at events say when)
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from kenyon.experiment.config import TrialConfig
 
 
 class Report:
-    """Hears of every event of a sweep. This one counts and says nothing; those below it also tell."""
+    """Called at every event of a sweep. This one counts, and leaves it to subclasses to `tell`."""
 
     def __enter__(self) -> Self:
         return self
@@ -22,112 +24,86 @@ class Report:
         self.close()
 
     def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
-        """Take note of how many trials have a result already, and which are to be run."""
-        self.name, self.n_trials, self.n_done = name, n_done + len(todo), n_done
-        self.n_new, self.n_failed, self.start = 0, 0, time.monotonic()
-        self.work_left, self.work_done = sum(trial.work for trial in todo), 0.0
+        """Called first, with the number of trials that already have a result and those that are to be run."""
+        self.n_trials, self.n_done, self.n_new, self.n_failed = n_done + len(todo), n_done, 0, 0
+        self.start, self.work_left, self.work_done = time.monotonic(), sum(trial.work for trial in todo), 0.0
+        self.tell("begin", experiment=name, trials=self.n_trials, done=n_done)
 
     def started(self, trial: TrialConfig) -> None:
-        """Hear of a trial that was handed to a worker."""
+        """Called when a trial is given to a worker."""
+        self.tell("started", trial, size=trial.task.size, seed=trial.seed)
 
     def finished(self, trial: TrialConfig, seconds: float) -> None:
-        """Hear of a result."""
+        """Called when a trial finishes."""
         self.n_new += 1
         self._ended(trial)
+        self.tell("finished", trial, seconds=round(seconds, 3), left=self.left)
 
     def failed(self, trial: TrialConfig, reason: str) -> None:
-        """Hear of a trial that failed."""
+        """Called when a trial fails."""
         self.n_failed += 1
         self._ended(trial)
+        self.tell("failed", trial, error=reason)
 
     def retried(self, trial: TrialConfig) -> None:
-        """Hear of a trial whose worker died."""
+        """Called when a trial is put back because its worker died."""
+        self.tell("retried", trial)
 
     def beat(self, running: list[str]) -> None:
-        """Hear what is running."""
+        """Called every second or so with the trials that are running."""
 
     def say(self, line: str) -> None:
-        """Hear of something else that takes time."""
+        """Called before other work that takes time."""
+        self.tell("doing", what=line)
 
     def close(self) -> None:
-        """Hear of the end."""
+        """Called at the end."""
+
+    def tell(self, event: str, trial: TrialConfig | None = None, **facts: Any) -> None:
+        """Called by the methods above, to be shown or not."""
 
     @property
     def left(self) -> float | None:
-        """Seconds left, by the pace so far; None until there is one."""
-        pace = (time.monotonic() - self.start) / self.work_done if self.work_done else None
-        return None if pace is None else pace * self.work_left
+        """Seconds left, judging by the pace so far; None until there is one."""
+        return (time.monotonic() - self.start) / self.work_done * self.work_left if self.work_done else None
 
     def _ended(self, trial: TrialConfig) -> None:
         self.work_done += trial.work
         self.work_left -= trial.work
 
+    def _line(self, event: str, trial: TrialConfig | None, facts: dict[str, Any]) -> str | None:
+        """Return an event in words; None if it is not worth a line."""
+        count, left = f"{self.n_done + self.n_new + self.n_failed}/{self.n_trials}", facts.get("left")
+        match event, trial:
+            case "begin", _:
+                return f"{facts['experiment']}: {facts['trials']} trials, {facts['done']} done before"
+            case "doing", _:
+                return str(facts["what"])
+            case "finished", TrialConfig():
+                rest = f", {duration(left)} left" if left else ""
+                return f"{count} {describe(trial)}: done in {facts['seconds']:.1f} s{rest}"
+            case "failed", TrialConfig():
+                return f"{count} {describe(trial)}: failed: {facts['error']}"
+            case "retried", TrialConfig():
+                return f"{describe(trial)}: its worker died; trying again"
+        return None
+
 
 class Lines(Report):
-    """A line per trial."""
+    """A line per trial, on the standard error."""
 
-    def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
-        """Say how much there is to do."""
-        super().begin(name, n_done, todo)
-        self.say(f"{name}: {self.n_trials} trials, {n_done} done before")
-
-    def finished(self, trial: TrialConfig, seconds: float) -> None:
-        """Say which trial is done, and how long the rest will take."""
-        super().finished(trial, seconds)
-        self.say(f"{self._count()} {describe(trial)}: done in {seconds:.1f} s{self._rest()}")
-
-    def failed(self, trial: TrialConfig, reason: str) -> None:
-        """Say which trial failed, and why."""
-        super().failed(trial, reason)
-        self.say(f"{self._count()} {describe(trial)}: failed: {reason}")
-
-    def retried(self, trial: TrialConfig) -> None:
-        """Say which trial is tried again."""
-        self.say(f"{describe(trial)}: its worker died; trying again")
-
-    def _count(self) -> str:
-        return f"{self.n_done + self.n_new + self.n_failed}/{self.n_trials}"
-
-    def _rest(self) -> str:
-        return f", {duration(self.left)} left" if self.left else ""
-
-    def say(self, line: str) -> None:
-        """Say it."""
-        print(line, file=sys.stderr, flush=True)
+    def tell(self, event: str, trial: TrialConfig | None = None, **facts: Any) -> None:
+        """Print a line."""
+        if line := self._line(event, trial, facts):
+            print(line, file=sys.stderr, flush=True)
 
 
 class JsonLines(Report):
     """A JSON object per event, on the standard output."""
 
-    def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
-        """Say how much there is to do."""
-        super().begin(name, n_done, todo)
-        self._say("begin", experiment=name, trials=self.n_trials, done=n_done)
-
-    def started(self, trial: TrialConfig) -> None:
-        """Say which trial has started."""
-        self._say("started", trial=trial.id, size=trial.task.size, seed=trial.seed)
-
-    def finished(self, trial: TrialConfig, seconds: float) -> None:
-        """Say which trial is done."""
-        super().finished(trial, seconds)
-        self._say("finished", trial=trial.id, seconds=round(seconds, 3), left=self.left)
-
-    def failed(self, trial: TrialConfig, reason: str) -> None:
-        """Say which trial failed, and why."""
-        super().failed(trial, reason)
-        self._say("failed", trial=trial.id, error=reason)
-
-    def retried(self, trial: TrialConfig) -> None:
-        """Say which trial is tried again."""
-        self._say("retried", trial=trial.id)
-
-    def say(self, line: str) -> None:
-        """Say what is being done."""
-        self._say("doing", what=line)
-
-    def _say(self, event: str, **facts: Any) -> None:
-        print(json.dumps({"event": event, **facts}), flush=True)
+    def tell(self, event: str, trial: TrialConfig | None = None, **facts: Any) -> None:
+        """Print an object."""
+        print(json.dumps({"event": event, **({"trial": trial.id} if trial else {}), **facts}), flush=True)
 
 
 class Bar(Report):
@@ -138,41 +114,29 @@ class Bar(Report):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        super().begin(name, n_done, todo)
         columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
         columns += [TextColumn("{task.fields[rest]}"), TimeElapsedColumn()]
         self.bar = Progress(*columns, console=Console(stderr=True))
         self.bar.start()
-        self.job = self.bar.add_task(name, total=self.n_trials, completed=n_done, rest="")
-
-    def finished(self, trial: TrialConfig, seconds: float) -> None:
-        """Move on."""
-        super().finished(trial, seconds)
-        self.bar.advance(self.job)
-
-    def failed(self, trial: TrialConfig, reason: str) -> None:
-        """Move on, and leave a line above the bar."""
-        super().failed(trial, reason)
-        self.bar.console.print(f"[red]failed[/] {describe(trial)}: {reason}", highlight=False)
-        self.bar.advance(self.job)
-
-    def retried(self, trial: TrialConfig) -> None:
-        """Leave a line above the bar."""
-        self.bar.console.print(f"{describe(trial)}: its worker died; trying again", highlight=False)
+        self.job = self.bar.add_task(name, total=n_done + len(todo), completed=n_done, rest="")
+        super().begin(name, n_done, todo)
 
     def beat(self, running: list[str]) -> None:
-        """Say what is going on."""
+        """Show what is going on beside the bar."""
         parts = [f"{len(running)} running"]
         parts += [f"{self.n_failed} failed"] if self.n_failed else []
         parts += [f"{duration(self.left)} left"] if self.left else []
         self.bar.update(self.job, rest=", ".join(parts))
 
-    def say(self, line: str) -> None:
-        """Leave a line."""
-        self.bar.console.print(line, highlight=False)
+    def tell(self, event: str, trial: TrialConfig | None = None, **facts: Any) -> None:
+        """Advance, and print a line above the bar for anything out of the ordinary."""
+        if event in ("finished", "failed"):
+            self.bar.advance(self.job)
+        if event in ("failed", "retried", "doing") and (line := self._line(event, trial, facts)):
+            self.bar.console.print(line, style="red" if event == "failed" else "", highlight=False, markup=False)
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """Leave the bar on the screen."""
         if hasattr(self, "bar"):
             self.bar.update(self.job, rest="")
             self.bar.stop()

@@ -14,27 +14,33 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
-from kenyon.experiment.store import Store, Stored, StoreError
+from kenyon.experiment.result_file import Stored
+from kenyon.experiment.store import Store, StoreError
 
 INNER = ("learner", "episode", "neuron", "stage", "group", "example", "step", "channel")  # dimensions of one result
-MAX_EMPTY_CELLS = 100_000  # empty places a table may have
+MAX_EMPTY_CELLS = 100_000  # limit for the cells of the Dataset that no trial fills
+NOT_AXES = {
+    "n_stimuli",
+    "n_bases",
+    "odours_sha256",
+}  # settings of tasks that `size` stands for, or that follow from others
 
 
 def open_results(folder: str | Path, experiment: str | None = None, *, neurons: bool = False) -> xr.Dataset:
     """Open the results of an experiment as one Dataset.
 
     Its dimensions are learner, size (number of stimuli or sequences), seed and episode, and one for every other
-    setting that differs between trials, named after it. Settings that go with another are coordinates along it.
-    What no trial has is NaN.
+    setting that differs between trials, named after it. A setting that is determined by another is a coordinate along
+    it. Combinations without a trial are NaN.
 
     Parameters
     ----------
     folder
-        Where `kenyon run` put them.
+        Where `kenyon run` or `run_experiment` stored them.
     experiment
-        Name of one of the experiments in the folder; left out, all results that lie there.
+        Name of one of the experiments in the folder; by default all results there.
     neurons
-        Take in what is kept for each neuron: theta, activity, specificity. It is a thousand times as much.
+        Include what is stored for each neuron: theta, activity, specificity. It is a thousand times as much.
     """
     store, neurons = Store(folder), _checks.flag("neurons", neurons)
     finished = store.finished()
@@ -43,7 +49,7 @@ def open_results(folder: str | Path, experiment: str | None = None, *, neurons: 
         if not isinstance(experiment, str) or experiment not in known:
             raise StoreError(
                 f"{store.folder} has no experiment {_checks.short_repr(experiment)} "
-                f"(there are: {', '.join(known) or 'none'})"
+                f"(it has: {', '.join(known) or 'none'})"
             )
         finished = [trial for trial in known[experiment] if trial in set(finished)]
     return combine(store, finished, neurons=neurons)
@@ -52,7 +58,7 @@ def open_results(folder: str | Path, experiment: str | None = None, *, neurons: 
 def combine(store: Store, trials: Sequence[str], *, neurons: bool = False) -> xr.Dataset:
     """Return the results of these trials as one Dataset; see `open_results`."""
     if not trials:
-        raise StoreError(f"{store.folder} holds no finished trial")
+        raise StoreError(f"{store.folder} contains no finished trial")
 
     def wanted(name: str, dimensions: tuple[str, ...]) -> bool:
         return neurons or "neuron" not in dimensions
@@ -64,7 +70,7 @@ def combine(store: Store, trials: Sequence[str], *, neurons: bool = False) -> xr
     except StoreError:
         raise
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
-        raise StoreError(f"{store.folder}: results that do not fit together ({error!r})") from None
+        raise StoreError(f"{store.folder}: its results cannot be combined ({error!r})") from None
 
 
 def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.Dataset:
@@ -73,47 +79,43 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
     outer_shape = tuple(len(values) for values, _ in axes.values())
     if math.prod(outer_shape) > 4 * len(results) + MAX_EMPTY_CELLS // len(inner["learner"]):
         raise StoreError(
-            f"these {len(results)} results are of experiments too different for one table, which would have "
-            f"{math.prod(outer_shape)} places ({', '.join(axes)}); name one: open_results(folder, experiment)"
+            f"these {len(results)} results are too different for one Dataset, which would have "
+            f"{math.prod(outer_shape)} cells ({', '.join(axes)}); open one experiment: open_results(folder, experiment)"
         )
-    variables: dict[str, Any] = {}
+    variables: dict[str, xr.Variable] = {}
     for name, dimensions in _dimensions(results).items():
         shape = outer_shape + tuple(len(inner[dimension]) for dimension in dimensions)
         values = _gather(name, results, [places for _, places in axes.values()], inner, shape)
-        variables[name] = ((*axes, *dimensions), values)
+        variables[name] = xr.Variable((*axes, *dimensions), values)
     order: list[Any] = ["learner", "size", *(name for name in axes if name not in ("size", "seed")), "seed", *INNER[1:]]
     coordinates: dict[str, Any] = {
         "learner": inner["learner"],
         **{name: axes[name][0] for name in order if name in axes},
         "episode": inner["episode"],
-        **{name: (axis, values) for name, (axis, values) in along.items()},
+        **along,
     }
-    learners = {name: one.model_dump(mode="json") for config in configs for name, one in config.learners.items()}
+    learners = {
+        name: learner.model_dump(mode="json") for config in configs for name, learner in config.learners.items()
+    }
     attributes = {"config": json.dumps(common), "learners": json.dumps(learners)}
-    arrays = {name: xr.Variable(dimensions, values) for name, (dimensions, values) in variables.items()}
-    sorted_arrays = {name: one.transpose(*sorted(one.dims, key=order.index)) for name, one in arrays.items()}
-    return xr.Dataset(sorted_arrays, coordinates, attributes)
+    arrays = {name: array.transpose(*sorted(array.dims, key=order.index)) for name, array in variables.items()}
+    return xr.Dataset(arrays, coordinates, attributes)
 
 
 def _flat(config: TrialConfig) -> dict[str, Any]:
-    """Return the settings by their names, learners apart; the size of the task in the place of what decides it."""
-    flat: dict[str, Any] = {"size": config.task.size, "seed": config.seed}
-    for name, value in config.model_dump(mode="json", exclude={"learners", "seed"}).items():
-        if isinstance(value, dict):
-            flat.update({f"{name}.{inner}": one for inner, one in value.items()})
-        else:
-            flat[name] = value
-    for name in ("task.n_stimuli", "task.n_bases", "task.odours_sha256"):
-        flat.pop(name, None)
-    return flat
+    """Return the settings except learners by name, with the size of the task instead of what determines it."""
+    settings = config.model_dump(mode="json", exclude={"learners": True, "seed": True, "task": NOT_AXES})
+    tables = {name: settings.pop(name) for name in ("task", "reservoir")}
+    flat = {f"{name}.{inner}": value for name, table in tables.items() for inner, value in table.items()}
+    return {"size": config.task.size, "seed": config.seed, **flat, **settings}
 
 
 def _axes(
     flats: Sequence[Mapping[str, Any]],
 ) -> tuple[dict[str, tuple[list[Any], list[int]]], dict[str, tuple[str, list[Any]]], dict[str, Any]]:
-    """Tell settings apart: those that span the table, those that go along with one of these, and those in common.
+    """Return the settings that become axes, those that are determined by an axis, and those that all trials share.
 
-    An axis has its values in order, and for each trial the place among them.
+    An axis consists of its sorted values, and the position of each trial among them.
     """
     axes: dict[str, tuple[list[Any], list[int]]] = {}
     along: dict[str, tuple[str, list[Any]]] = {}
@@ -133,7 +135,7 @@ def _axes(
 
 
 def _goes_with(column: Sequence[Any], axes: Mapping[str, tuple[list[Any], list[int]]]) -> str | None:
-    """Return the axis whose value decides that of a column, if there is one; that of the seed does not count."""
+    """Return the axis that determines a column, if there is one; the seed does not count."""
     for name, (_, places) in axes.items():
         if name != "seed" and len(set(zip(places, column, strict=True))) == len(set(places)):
             return name
@@ -148,21 +150,15 @@ def _short_name(name: str, flat: Mapping[str, Any]) -> str:
 
 def _inner(results: Sequence[Stored]) -> dict[str, Any]:
     """Return the coordinates of dimensions within results: all learners, all episodes, and numbers for the rest."""
-    inner: dict[str, Any] = {"learner": []}
-    episodes: set[int] = set()
     sizes: dict[str, int] = {}
-    seen = set()
     for result in results:
-        for name in result.variables["learner"][1]:
-            if name not in seen:
-                seen.add(name)
-                inner["learner"].append(str(name))
-        episodes.update(int(one) for one in result.variables["episode"][1])
         for dimensions, values in result.variables.values():
             for dimension, size in zip(dimensions, values.shape, strict=True):
                 sizes[dimension] = max(size, sizes.get(dimension, 0))
-    inner["episode"] = sorted(episodes)
-    return {**{name: range(size) for name, size in sizes.items()}, **inner}
+    learners = dict.fromkeys(str(name) for result in results for name in result.variables["learner"][1])
+    episodes = {int(episode) for result in results for episode in result.variables["episode"][1]}
+    numbered = {name: range(size) for name, size in sizes.items()}
+    return {**numbered, "learner": list(learners), "episode": sorted(episodes)}
 
 
 def _dimensions(results: Sequence[Stored]) -> dict[str, tuple[str, ...]]:
@@ -190,7 +186,7 @@ def _gather(
         own: list[Any] = [
             _positions(axis, n, results[i], positions) for axis, n in zip(dimensions, values.shape, strict=True)
         ]
-        outer: tuple[Any, ...] = tuple(one[i] for one in places)
+        outer: tuple[Any, ...] = tuple(of_trials[i] for of_trials in places)
         array[(*outer, *np.ix_(*own))] = values
         filled += values.size
     if filled == array.size and missing != "":

@@ -1,4 +1,4 @@
-"""The JSON schema of experiment files: a trial's settings, each a value or a list, and what makes a sweep of them."""
+"""The JSON schema of experiment files: the settings of a trial, each a value or a list, and the keys of a sweep."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NAMES = {"type": "array", "items": {"type": "string"}}
 
 
 def experiment_schema() -> dict[str, Any]:
-    """Return the schema, for an editor that completes and checks TOML files."""
+    """Return the schema, with which editors complete and check TOML files."""
     schema = TrialConfig.model_json_schema()
     for model in [schema, *schema["$defs"].values()]:
         model["required"] = []
-        model["properties"] = {name: _or_list(one) for name, one in model.get("properties", {}).items()}
+        model["properties"] = {name: _or_list(part) for name, part in model.get("properties", {}).items()}
     schema["properties"].update(
-        name={"type": "string", "description": "Of the experiment; by default that of the file."},
-        extends={"type": "string", "description": "Another experiment file, whose settings these change."},
+        name={"type": "string", "description": "Of the experiment; by default the name of the file."},
+        extends={"type": "string", "description": "Another experiment file, whose settings this one changes."},
         preset={"enum": list(PRESETS), "default": "static", "description": "The paper's settings to start from."},
         seeds={"type": "integer", "minimum": 1, "description": "Number of seeds, from 0."},
         zip={
@@ -30,8 +30,12 @@ def experiment_schema() -> dict[str, Any]:
         label={"type": "string", "description": "Of a case."},
         tune={"type": "object", "description": "What `kenyon tune` searches."},
     )
+    schema["$defs"]["OwnLearnerConfig"]["required"] = ["kind"]
     learners = schema["properties"]["learners"]
     learners.pop("minProperties", None)
+    learners["additionalProperties"]["anyOf"] = learners["additionalProperties"].pop(
+        "oneOf"
+    )  # a name can imply the kind
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Kenyon experiment"}
 
 
@@ -40,5 +44,5 @@ def _or_list(value: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in value or "discriminator" in value or value.get("type") == "object" or "const" in value:
         return value
     notes: dict[str, Any] = {name: value[name] for name in ("description", "default", "title") if name in value}
-    plain = {name: one for name, one in value.items() if name not in notes}
+    plain = {name: part for name, part in value.items() if name not in notes}
     return {**notes, "anyOf": [plain, {"type": "array", "items": plain, "minItems": 1}]}

@@ -1,4 +1,4 @@
-"""How far the experiments of a folder are."""
+"""The progress of the experiments in a folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from kenyon.experiment.progress import duration
 from kenyon.experiment.store import Store
 
-STOPPED_AFTER = 30.0  # seconds without a sign of life after which a sweep counts as stopped
+STOPPED_AFTER = 30.0  # seconds without a heartbeat after which a sweep counts as stopped
 
 
 def read_status(folder: str | Path) -> dict[str, Any]:
@@ -18,18 +18,20 @@ def read_status(folder: str | Path) -> dict[str, Any]:
     store = Store(folder)
     finished, failures = set(store.finished()), store.failures()
     experiments = {
-        name: _of_one(store.last_heartbeat(name), trials, finished, failures)
+        name: _of_experiment(store.last_heartbeat(name), trials, finished, failures)
         for name, trials in store.experiments().items()
     }
     return {"folder": str(folder), "results": len(finished), "experiments": experiments}
 
 
-def _of_one(note: dict[str, Any], trials: list[str], finished: set[str], failures: dict[str, str]) -> dict[str, Any]:
-    alive = bool(note) and abs(time.time() - note["time"]) < STOPPED_AFTER  # the clock may have been set
-    running = [trial for trial in trials if trial in note["running"] and trial not in finished] if alive else []
+def _of_experiment(
+    heartbeat: dict[str, Any], trials: list[str], finished: set[str], failures: dict[str, str]
+) -> dict[str, Any]:
+    alive = bool(heartbeat) and abs(time.time() - heartbeat["time"]) < STOPPED_AFTER  # the clock may have been set
+    running = [trial for trial in trials if trial in heartbeat["running"] and trial not in finished] if alive else []
     failed = {trial: failures[trial] for trial in trials if trial in failures and trial not in finished}
     done = [trial for trial in trials if trial in finished]
-    left = note.get("left") if alive else None
+    left = heartbeat.get("left") if alive else None
     waiting = len(trials) - len(done) - len(running) - len(set(failed) - set(running))
     return {
         "trials": len(trials),
@@ -45,9 +47,11 @@ def _of_one(note: dict[str, Any], trials: list[str], finished: set[str], failure
 def describe_status(status: dict[str, Any]) -> str:
     """Return the status in words, a line per experiment and one per failure."""
     lines = [f"{status['folder']}: {status['results']} results"]
-    for name, one in status["experiments"].items():
-        counts = f"{one['done']} of {one['trials']} done, {len(one['running'])} running, {len(one['failed'])} failed"
-        rest = f", {duration(one['left'])} left" if one["left"] else ""
-        lines.append(f"  {name}: {counts}, {one['waiting']} waiting ({one['sweep']}{rest})")
-        lines += [f"    {trial[:8]} failed: {reason}" for trial, reason in one["failed"].items()]
+    for name, found in status["experiments"].items():
+        rest = f", {duration(found['left'])} left" if found["left"] else ""
+        lines.append(
+            f"  {name}: {found['done']} of {found['trials']} done, {len(found['running'])} running, "
+            f"{len(found['failed'])} failed, {found['waiting']} waiting ({found['sweep']}{rest})"
+        )
+        lines += [f"    {trial[:8]} failed: {reason}" for trial, reason in found["failed"].items()]
     return "\n".join(lines)

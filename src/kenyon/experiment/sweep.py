@@ -2,8 +2,8 @@
 
 Any value may be a list: the trials are the product of all lists, or of lists that go together where `zip` says so.
 Lists among a learner's settings give that many learners, which share a trial and its simulation. `case` tables, with
-a `label` if wanted, change settings for some of the trials; `seeds` counts seeds, from 0; `extends` starts from
-another file.
+an optional `label`, change settings for some of the trials; `seeds` counts seeds from 0; `extends` starts from another
+file.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kenyon import _checks
-from kenyon.experiment.config import LEARNERS, ConfigError, TrialConfig, suggestion, trial_config, unknown
+from kenyon.experiment.config import TrialConfig, trial_config
+from kenyon.experiment.learner_settings import LEARNERS, is_own, settings_of
 from kenyon.experiment.presets import PRESETS
+from kenyon.experiment.settings import ConfigError, refuse_unknown, suggestion, unknown_kind
 
-LIMIT = 100_000  # learners in all trials of an experiment: what asks for more is a mistake
+LIMIT = 100_000  # learners in all trials of an experiment: asking for more is a mistake
 FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "label", "tune")
 Settings = dict[str, Any]
+Place = tuple[str, ...]  # the names of the tables around a setting, and its own
 
 
 class Experiment(NamedTuple):
@@ -41,7 +44,7 @@ def load_experiment(source: str | Path | Mapping[str, Any], *, seeds: int | None
     Parameters
     ----------
     source
-        A TOML file, or what would be in one.
+        A TOML file, or a mapping of what would be in one. In a mapping, a learner may also be an object.
     seeds
         Number of seeds, instead of what the source says.
     """
@@ -62,7 +65,7 @@ def _experiment(settings: Settings, name: str, seeds: int | None) -> Experiment:
     if not isinstance(tune, dict):
         raise ConfigError(f"tune must be a table of settings, not {tune!r}")
     trials = expand(settings)
-    for trial in {repr((one.task, one.learners)): one for one in trials}.values():  # one of those that differ in seeds
+    for trial in {repr(trial.task): trial for trial in trials}.values():  # one seed of each task will do
         trial.check()
     return Experiment(name, tuple(trials), tune)
 
@@ -74,7 +77,7 @@ def check_name(name: Any) -> None:
 
 
 def read_file(path: Path, below: tuple[Path, ...] = ()) -> tuple[Settings, str]:
-    """Return the settings in a TOML file, and of the files that it extends, and the experiment's name.
+    """Return the settings in a TOML file and the files it extends, and the experiment's name.
 
     `below` are the files that led here by extending one another.
     """
@@ -98,42 +101,53 @@ def _extended(name: Any, files: tuple[Path, ...]) -> Path:
     path = files[-1].parent / str(name)
     if not os.path.isfile(path):
         raise ConfigError(f"{files[-1]}: extends must name an experiment file, not {reprlib.repr(name)}")
-    if any(path.samefile(one) for one in files):
+    if any(path.samefile(file) for file in files):
         raise ConfigError(f"{files[-1]}: extends leads back to {path}")
     return path
 
 
 def expand(settings: Settings) -> list[TrialConfig]:
-    """Return the trials of an experiment's settings, each once."""
+    """Return the trials of an experiment's settings, without repetition."""
     cases = settings.get("case", [{}])
-    if not isinstance(cases, list) or not all(isinstance(one, dict) for one in cases):
+    if not isinstance(cases, list) or not all(isinstance(case, dict) for case in cases):
         raise ConfigError("case must be an array of tables: [[case]]")
     plans, n_learners = [], 0
     for case in cases:
         plan = _plan(merge(settings, case))
-        n_learners += plan.n_trials * len(plan.settings["learners"])
+        n_learners += plan.n_choices * len(plan.settings["learners"])
         if n_learners > LIMIT:
             raise ConfigError(f"lists and seeds ask for {n_learners} learners in all trials together, above {LIMIT}")
         plans.append(plan)
-    trials = [trial_config(chosen) for plan in plans for chosen in _choices(plan)]
+    trials = [trial_config(chosen) for plan in plans for chosen in plan.choices()]
     return list({trial.id: trial for trial in trials}.values())
 
 
 class _Plan(NamedTuple):
-    """Settings with lists in them, and which of the lists go together: groups of one, or more where zipped."""
+    """Settings with lists in them, and the groups in which lists are followed together: of one list unless zipped."""
 
     settings: Settings
-    lists: dict[tuple[str, ...], list[Any]]
-    groups: list[list[tuple[str, ...]]]
+    lists: dict[Place, list[Any]]
+    groups: list[list[Place]]
 
     @property
-    def n_trials(self) -> int:
+    def n_choices(self) -> int:
         return math.prod(len(self.lists[group[0]]) for group in self.groups)
+
+    def choices(self) -> Iterator[Settings]:
+        """Yield settings with one value from each list."""
+        plain = copy.deepcopy(self.settings)
+        for path in self.lists:
+            set_value(plain, path, None)
+        for picks in product(*(range(len(self.lists[group[0]])) for group in self.groups)):
+            chosen = copy.deepcopy(plain)
+            for group, pick in zip(self.groups, picks, strict=True):
+                for path in group:
+                    set_value(chosen, path, self.lists[path][pick])
+            yield chosen
 
 
 def _plan(settings: Settings) -> _Plan:
-    known = {**dict.fromkeys(FILE_KEYS), **TrialConfig.model_fields}
-    unknown("", settings, known)
+    refuse_unknown("", settings, [*FILE_KEYS, *TrialConfig.model_fields])
     zipped = _zipped(settings.get("zip", []))
     settings = _seeded(_with_preset(settings))
     settings["learners"] = _expand_learners(settings["learners"], zipped)
@@ -147,20 +161,23 @@ def _with_preset(settings: Settings) -> Settings:
         raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}{suggestion(name, PRESETS)}")
     preset = PRESETS[name]
     given = {key: value for key, value in settings.items() if key not in FILE_KEYS or key == "seeds"}
-    merged = merge(copy.deepcopy(preset.settings), given)
     learners = given.get("learners", preset.learners)
-    if not isinstance(learners, dict) or not all(isinstance(one, dict) for one in learners.values()):
+    if not isinstance(learners, dict):
         raise ConfigError("learners must be tables of settings, such as [learners.Composed]")
-    merged["learners"] = {name: _learner(name, one, preset.by_kind) for name, one in learners.items()}
-    return merged
+    merged = merge(copy.deepcopy(preset.settings), given)
+    return {**merged, "learners": {name: _learner(name, table, preset.by_kind) for name, table in learners.items()}}
 
 
-def _learner(name: str, given: Settings, by_kind: Mapping[str, Settings]) -> Settings:
+def _learner(name: str, given: Any, by_kind: Mapping[str, Settings]) -> Settings:
+    """Return the settings of a learner, which is given as a table or as an object."""
+    if not isinstance(given, dict):
+        try:
+            return settings_of(given)
+        except ConfigError as error:
+            raise ConfigError(f"learners.{name} {error}") from None
     kind = given.get("kind", name)
-    if not isinstance(kind, str) or kind not in LEARNERS:
-        raise ConfigError(
-            f"learners.{name} needs a kind, one of {', '.join(LEARNERS)}, not {kind!r}{suggestion(kind, LEARNERS)}"
-        )
+    if not isinstance(kind, str) or (kind not in LEARNERS and not is_own(kind)):
+        raise ConfigError(unknown_kind(f"learners.{name}", kind, LEARNERS))
     return {**by_kind.get(kind, {}), "kind": kind, **given}
 
 
@@ -169,7 +186,7 @@ def _seeded(settings: Settings) -> Settings:
         return settings
     seeds = settings.pop("seeds")
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise ConfigError(f"seeds must be a number of seeds, at least 1, not {seeds!r}; give a list to seed for others")
+        raise ConfigError(f"seeds must be a number of seeds, at least 1, not {seeds!r}; seed takes a list of others")
     if seeds > LIMIT:
         raise ConfigError(f"seeds must be at most {LIMIT}, not {seeds}")
     if "seed" in settings:
@@ -177,17 +194,18 @@ def _seeded(settings: Settings) -> Settings:
     return {**settings, "seed": list(range(seeds))}
 
 
-def _expand_learners(learners: Settings, zipped: list[list[tuple[str, ...]]]) -> Settings:
-    """Return a learner for each choice of a learner's lists, named by what was chosen."""
+def _expand_learners(learners: Settings, zipped: list[list[Place]]) -> Settings:
+    """Return a learner for each choice from a learner's lists, named after what was chosen."""
     expanded: Settings = {}
     for name, settings in learners.items():
-        groups = [[path[2:] for path in group] for group in zipped if group[0][:2] == ("learners", name)]
-        lists = [path for path, value in _leaves(settings) if isinstance(value, list)]
-        plan = _grouped(settings, groups)
-        if plan.n_trials > LIMIT:
-            raise ConfigError(f"learners.{name}: its lists ask for {plan.n_trials} learners, above {LIMIT}")
-        for chosen in _choices(plan):
-            parts = [f"{path[-1]}={_text(_get(chosen, path))}" for path in lists]
+        plan = _grouped(
+            settings, [[path[2:] for path in group] for group in zipped if group[0][:2] == ("learners", name)]
+        )
+        if plan.n_choices > LIMIT:
+            raise ConfigError(f"learners.{name}: its lists ask for {plan.n_choices} learners, above {LIMIT}")
+        for chosen in plan.choices():
+            values = dict(_leaves(chosen))
+            parts = [f"{path[-1]}={_text(values[path])}" for path in plan.lists]
             expanded[" ".join([name, *parts])] = chosen
     return expanded
 
@@ -196,38 +214,24 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _grouped(settings: Settings, zipped: Sequence[Sequence[tuple[str, ...]]]) -> _Plan:
-    """Find the lists in settings, and put together those that are zipped."""
+def _grouped(settings: Settings, zipped: Sequence[Sequence[Place]]) -> _Plan:
+    """Find the lists in settings, and put zipped ones together."""
     lists = {path: value for path, value in _leaves(settings) if isinstance(value, list)}
-    groups = [_group(group, lists) for group in zipped]
-    together = {path for group in groups for path in group}
-    return _Plan(settings, lists, groups + [[path] for path in lists if path not in together])
+    for path, values in lists.items():
+        if not values:
+            raise ConfigError(f"{'.'.join(path)} is an empty list, which leaves no trial")
+    for group in zipped:
+        for path in group:
+            if path not in lists:
+                raise ConfigError(f"zip names {'.'.join(path)}, which is not a list")
+        lengths = {".".join(path): len(lists[path]) for path in group}
+        if len(set(lengths.values())) > 1:
+            raise ConfigError(f"zip needs lists of the same length, not {lengths}")
+    together = {path for group in zipped for path in group}
+    return _Plan(settings, lists, [*map(list, zipped), *([path] for path in lists if path not in together)])
 
 
-def _choices(plan: _Plan) -> Iterator[Settings]:
-    """Yield settings without lists: one choice of each list, in lockstep within a zipped group."""
-    plain = copy.deepcopy(plan.settings)
-    for path in plan.lists:
-        set_value(plain, path, None)
-    for picks in product(*(range(len(plan.lists[group[0]])) for group in plan.groups)):
-        chosen = copy.deepcopy(plain)
-        for group, pick in zip(plan.groups, picks, strict=True):
-            for path in group:
-                set_value(chosen, path, plan.lists[path][pick])
-        yield chosen
-
-
-def _group(group: Sequence[tuple[str, ...]], lists: Mapping[tuple[str, ...], list[Any]]) -> list[tuple[str, ...]]:
-    for path in group:
-        if path not in lists:
-            raise ConfigError(f"zip names {'.'.join(path)}, which is not a list")
-    lengths = {".".join(path): len(lists[path]) for path in group}
-    if len(set(lengths.values())) > 1:
-        raise ConfigError(f"zip needs lists of the same length, not {lengths}")
-    return list(group)
-
-
-def _zipped(groups: Any) -> list[list[tuple[str, ...]]]:
+def _zipped(groups: Any) -> list[list[Place]]:
     valid = isinstance(groups, list) and all(
         isinstance(group, list) and group and all(isinstance(name, str) for name in group) for group in groups
     )
@@ -236,37 +240,39 @@ def _zipped(groups: Any) -> list[list[tuple[str, ...]]]:
     paths = [[tuple(name.split(".")) for name in group] for group in groups]
     for group in paths:
         if len({path[:2] if path[0] == "learners" else "" for path in group}) > 1:
-            raise ConfigError("zip cannot join a learner's settings with others: each learner's lists are its own")
+            raise ConfigError("zip cannot join the settings of a learner with others: each learner has its own lists")
     return paths
 
 
-def _leaves(settings: Settings, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _leaves(settings: Settings, path: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Yield the place and value of every setting that is not a table."""
     for name, value in settings.items():
         if isinstance(value, dict):
             yield from _leaves(value, (*path, name))
         else:
-            if isinstance(value, list) and not value:
-                raise ConfigError(f"{'.'.join((*path, name))} is an empty list, which leaves no trial")
             yield (*path, name), value
 
 
-def _get(settings: Settings, path: tuple[str, ...]) -> Any:
-    for name in path:
-        settings = settings[name]
-    return settings
-
-
-def set_value(settings: Settings, path: tuple[str, ...], value: Any) -> None:
-    """Put a value in its place, in place."""
+def set_value(settings: Settings, path: Sequence[str], value: Any) -> None:
+    """Set a value in place, making tables on the way where there are none."""
     for name in path[:-1]:
-        settings = settings[name]
+        settings = settings.setdefault(name, {})
     settings[path[-1]] = value
 
 
 def merge(base: Settings, over: Settings) -> Settings:
-    """Return `base` with the values of `over` in it, table by table; a learner or a kind named anew starts afresh."""
+    """Return `base` updated by `over`, table by table; a table that is given another kind starts afresh."""
     merged = dict(base)
     for name, value in over.items():
         old = merged.get(name)
-        merged[name] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        if isinstance(old, dict) and isinstance(value, dict) and not _other_kind(name, base, value):
+            value = merge(old, value)
+        merged[name] = value
     return merged
+
+
+def _other_kind(name: str, base: Settings, table: Settings) -> bool:
+    """Tell whether a table names a kind other than in `base`, implied there by the preset or a learner's name."""
+    preset = PRESETS.get(str(base.get("preset", "static")))
+    implied = preset.settings["task"]["kind"] if name == "task" and preset else name
+    return isinstance(table.get("kind"), str) and table["kind"] != base[name].get("kind", implied)

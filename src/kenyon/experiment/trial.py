@@ -1,13 +1,11 @@
-"""One trial: from a configuration to its result, with where, when and by what it was made."""
+"""One trial: from its settings to its result, with its provenance."""
 
 from __future__ import annotations
 
-import io
 import json
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -16,22 +14,20 @@ from threadpoolctl import threadpool_limits
 
 from kenyon import _checks, _seeding
 from kenyon.experiment.config import FORMAT, TrialConfig
+from kenyon.experiment.result_file import encode
 from kenyon.learning.learners import HALVINGS, GradientWeights
 from kenyon.learning.training import train, train_in_turn
 from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
 
-SEAL = b"\nkenyon sha256 "  # stands before the digest that ends a file; no JSON or HDF5 of ours holds it
-Train = Callable[[Mapping[str, Any]], xr.Dataset]
-
 
 def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, commit: str = "") -> xr.Dataset:
     """Run one trial and return its result.
 
-    A plain readout (`GradientWeights`) that diverges is trained again with half its learning rate until it does not:
-    comparisons are to favour it. What became of the rate is in the variable `eta_w`. Other learners that diverge are
-    NaN, and `diverged_at` says when.
+    A plain readout (`GradientWeights`) that diverges is trained again at half its learning rate until it does not, so
+    that comparisons favour it. The rate in the end is in the variable `eta_w`. Other learners that diverge are NaN, and
+    `diverged_at` says when.
 
     Parameters
     ----------
@@ -42,7 +38,7 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
     progress
         Show a progress bar.
     commit
-        A git commit to note in the provenance.
+        A git commit to record in the provenance.
     """
     _checks.instance("config", config, TrialConfig)
     commit, progress = _checks.instance("commit", commit, str), _checks.flag("progress", progress)
@@ -61,7 +57,7 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
                 return train_in_turn(learners, reservoir, tasks, config.n_episodes, **settings)
             return train(learners, reservoir, task, config.n_episodes, **settings)
 
-        result = _train({name: one.build() for name, one in config.learners.items()}, learn)
+        result = _train({name: learner.build() for name, learner in config.learners.items()}, learn)
         if config.examples:
             result = result.assign(_examples(reservoir, task, config.examples, config.seed))
     result.attrs = {
@@ -70,110 +66,53 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         "config": config.canonical(),
         "prelearning": result.attrs.get("prelearning", "{}"),
         "diverged": result.attrs.get("diverged", "{}"),
-        "variables": json.dumps(
-            {str(name): [list(one.dims), digest(one.values)] for name, one in result.variables.items()}
-        ),
         "provenance": json.dumps({**environment(), "commit": commit, **_timing(began, time.perf_counter() - start)}),
     }
     return result
 
 
 def execute(config: str, commit: str) -> bytes:
-    """Run a trial given as JSON and return its result as a netCDF file: what goes to a worker, and comes back."""
-    threadpool_limits(1)  # for good: this process is a worker's
-    result = run_trial(TrialConfig.model_validate_json(config), commit=commit)
-    return to_bytes(result)
+    """Run a trial given as JSON and return the contents of its file: the job of a worker."""
+    return encode(run_trial(TrialConfig.model_validate_json(config), commit=commit))
 
 
-def to_bytes(result: xr.Dataset) -> bytes:
-    """Return a result as the contents of a netCDF file, sealed.
-
-    Written without xarray, whose locks want a scheduler when on a worker of Dask.
-    """
-    import h5netcdf
-    import h5py
-
-    contents = io.BytesIO()
-    with h5netcdf.File(contents, "w") as file:
-        file.dimensions = {str(name): size for name, size in result.sizes.items()}
-        for name, variable in result.variables.items():
-            dimensions, values = tuple(map(str, variable.dims)), variable.values
-            if values.dtype.kind in "OTU":
-                file.create_variable(str(name), dimensions, h5py.string_dtype())[...] = values.astype(object)
-            else:
-                file.create_variable(str(name), dimensions, data=values)
-        file.attrs.update(result.attrs)
-    return seal(contents.getvalue())
-
-
-def seal(contents: bytes) -> bytes:
-    """Return the contents of a file with their digest behind them, where the HDF5 library does not look."""
-    return contents + SEAL + sha256(contents).hexdigest().encode()
-
-
-def unsealed(contents: bytes) -> bytes:
-    """Return the contents of a sealed file, refusing them if they have changed; older files have no seal.
-
-    The library is not made for damaged files, and can hang on one: it is to see none.
-    """
-    inner, mark, expected = contents.rpartition(SEAL)
-    if not mark:
-        return contents
-    if sha256(inner).hexdigest().encode() != expected:
-        raise ValueError("its contents are not what was written")
-    return inner
-
-
-def digest(values: Any) -> str:
-    """Return a hash of an array's contents."""
-    array = np.asarray(values)
-    text = array.astype("U") if array.dtype.kind in "OTU" else array
-    contents = "\0".join(text.ravel()).encode() if text.dtype.kind == "U" else np.ascontiguousarray(text).tobytes()
-    return sha256(contents).hexdigest()[:16]
-
-
-def _train(learners: Mapping[str, Any], learn: Train) -> xr.Dataset:
-    """Train all learners, plain readouts that diverge at half their rates until they do not."""
-    learners, result = dict(learners), learn(learners)
+def _train(learners: dict[str, Any], learn: Callable[[Mapping[str, Any]], xr.Dataset]) -> xr.Dataset:
+    """Train all learners, and plain readouts that diverge again at half the rate, until none does."""
+    result = learn(learners)
     for _ in range(HALVINGS):
-        again = {
-            name: one.slowed(0.5)
-            for name, one in learners.items()
-            if isinstance(one, GradientWeights) and one.eta_w > 0 and result.diverged_at.sel(learner=name) >= 0
-        }
+        lost = [str(name) for name in result.learner.values[result.diverged_at.values >= 0]]
+        again = {name: learners[name].slowed(0.5) for name in lost if isinstance(learners[name], GradientWeights)}
+        again = {name: learner for name, learner in again.items() if learner.eta_w > 0}
         if not again:
             break
-        learners.update(again)
+        learners = {**learners, **again}
         result = _replaced(result, learn(again))
-    rates = [float(getattr(one, "eta_w", np.nan)) for one in learners.values()]
-    return result.assign(eta_w=("learner", rates))
+    return result.assign(eta_w=("learner", [float(getattr(learner, "eta_w", np.nan)) for learner in learners.values()]))
 
 
 def _replaced(result: xr.Dataset, new: xr.Dataset) -> xr.Dataset:
-    """Return a result with some of its learners' parts replaced."""
+    """Return a result with the parts of some learners replaced by those of a new one."""
     names = [str(name) for name in result.learner.values]
     parts = [(new if name in new.learner else result).sel(learner=[name]) for name in names]
     merged = xr.concat(parts, "learner", data_vars="all", combine_attrs="override")
-    failed = json.loads(result.attrs.get("diverged", "{}"))
-    failed = {name: text for name, text in failed.items() if name not in new.learner}
-    merged.attrs = {**result.attrs, "diverged": json.dumps({**failed, **json.loads(new.attrs.get("diverged", "{}"))})}
-    return merged
+    old, now = (json.loads(dataset.attrs.get("diverged", "{}")) for dataset in (result, new))
+    kept = {name: text for name, text in old.items() if name not in new.learner}
+    return merged.assign_attrs(diverged=json.dumps({**kept, **now}))
 
 
 def _examples(reservoir: Reservoir, task: Task, n: int, seed: int) -> dict[str, Any]:
-    """Return states of episodes of `n` different items, or as many as there are, and how the first came about."""
+    """Return the states of episodes with `n` different items, or as many as there are, and the course of the first."""
     draw = task.draw(max(100, 20 * len(task)), _seeding.derive(seed, "examples"))
     _, first = np.unique(draw.items, return_index=True)
     chosen = np.sort(first)[:n]
     draw = type(draw)(draw.items[chosen], draw.labels[chosen], draw.keys[chosen])
     inputs = task.show(draw)
-    trace = np.asarray(reservoir.run(inputs[:1], trajectory=True))[0]
     return {
         "example_state": (("example", "neuron"), reservoir.run(inputs)),
         "example_label": ("example", draw.labels),
         "example_name": ("example", [" + ".join(task.names(item)) for item in draw.items]),
         "trace_input": (("step", "channel"), inputs[0]),
-        "trace_state": (("step", "neuron"), trace),
+        "trace_state": (("step", "neuron"), np.asarray(reservoir.run(inputs[:1], trajectory=True))[0]),
     }
 
 

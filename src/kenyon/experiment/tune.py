@@ -1,14 +1,14 @@
-"""A search for good settings: an Optuna study whose trials are trials like any others, in the same store.
+"""A search for good settings: an Optuna study whose trials are stored like any others.
 
     [tune]
-    learner = "Normalised"          # whose score
-    measure = "accuracy"            # the score: the mean of this variable over sizes and seeds
+    learner = "Normalised"          # the learner to be scored
+    measure = "accuracy"            # its score: the mean of this variable over sizes and seeds
     [tune.search]
     "learners.Normalised.mu" = {low = 0.05, high = 1.5, log = true}
     "reservoir.leak_rate" = [0.025, 0.05, 0.1]
 
-The study is a journal beside the results. What a stopped search had begun is tried first when it goes on. The sampler
-is seeded by the number of the trial, so a search that was stopped ends as one that was not.
+The study is a journal next to the results. When a stopped search continues, it first repeats what it had begun. The
+sampler is seeded by the number of the trial, so stopping a search does not change how it ends.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kenyon.experiment.config import ConfigError, unknown
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.progress import Report
 from kenyon.experiment.results import combine
+from kenyon.experiment.settings import ConfigError, refuse_unknown
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment, check_name, expand, read_file, set_value
 
-RANGE = {"low": None, "high": None, "log": None}
-KEYS = {"learner": None, "measure": None, "minimize": None, "seed": None, "search": None}
+RANGE = {"low", "high", "log"}
+KEYS = ("learner", "measure", "minimize", "seed", "search")
 
 
 class Best(NamedTuple):
@@ -40,8 +40,8 @@ class Best(NamedTuple):
 
     def describe(self) -> str:
         """Return them as lines that can go into an experiment file."""
-        lines = [f"best of {self.n_trials}: {self.score:.4f}", *(f"{k} = {v!r}" for k, v in self.settings.items())]
-        return "\n".join(lines)
+        lines = [f"{name} = {value!r}" for name, value in self.settings.items()]
+        return "\n".join([f"best of {self.n_trials}: {self.score:.4f}", *lines])
 
 
 class Study(NamedTuple):
@@ -64,14 +64,14 @@ def tune(
     cluster: str | None = None,
     report: Report | None = None,
 ) -> Best:
-    """Search until `n_trials` settings have been tried in all, earlier calls included.
+    """Search until `n_trials` settings have been tried in total, including those of earlier calls.
 
     Parameters
     ----------
     file
         An experiment file with a [tune] table.
     folder
-        Where results and study are kept.
+        Where results and study are stored.
     n_trials
         How many settings to try.
     workers, cluster, report
@@ -88,14 +88,14 @@ def tune(
             storage=optuna.storages.JournalStorage(backend), study_name=name, direction=direction, load_if_exists=True
         )
     _requeue(record, optuna)
-    while (number := sum("trials" in one.user_attrs for one in record.get_trials(deepcopy=False))) < n_trials:
+    while (number := sum("trials" in tried.user_attrs for tried in record.get_trials(deepcopy=False))) < n_trials:
         record.sampler = optuna.samplers.TPESampler(seed=study.seed + number, n_startup_trials=10)
         trial = record.ask()
         settings = {place: _suggest(trial, place, what) for place, what in study.search.items()}
         experiment = Experiment(name, tuple(_trials(study.base, settings)), {})
-        outcome = run_experiment(experiment, folder, workers=workers, cluster=cluster, report=report)
-        score = np.nan if outcome.failed else _score(journal, experiment, study)
-        trial.set_user_attr("trials", [one.id for one in experiment.trials])
+        summary = run_experiment(experiment, folder, workers=workers, cluster=cluster, report=report)
+        score = np.nan if summary.failed else _score(journal, experiment, study)
+        trial.set_user_attr("trials", [config.id for config in experiment.trials])
         record.tell(trial, *((score,) if np.isfinite(score) else (None, optuna.trial.TrialState.FAIL)))
     return Best(float(record.best_value), dict(record.best_params), n_trials)
 
@@ -114,13 +114,13 @@ def _study(settings: dict[str, Any]) -> Study:
     table = settings.pop("tune", None)
     if not isinstance(table, dict) or not isinstance(table.get("search"), dict) or not table["search"]:
         raise ConfigError("tune needs a [tune] table with a learner and a [tune.search] table")
-    unknown("tune.", table, KEYS)
+    refuse_unknown("tune.", table, KEYS)
     expand(copy.deepcopy(settings))
     learner, measure, seed = table.get("learner"), table.get("measure", "accuracy"), table.get("seed", 0)
     if not isinstance(learner, str) or not isinstance(measure, str):
-        raise ConfigError("tune.learner must name the learner whose measure is the score")
+        raise ConfigError("tune.learner must name the learner to be scored, and tune.measure the variable")
     if not isinstance(seed, int):
-        raise ConfigError(f"tune.seed must be a whole number, not {seed!r}")
+        raise ConfigError(f"tune.seed must be an integer, not {seed!r}")
     for place, what in table["search"].items():
         _check_range(place, what)
     return Study(settings, table["search"], learner, measure, bool(table.get("minimize")), seed)
@@ -129,7 +129,7 @@ def _study(settings: dict[str, Any]) -> Study:
 def _check_range(place: str, what: Any) -> None:
     if isinstance(what, list) and what:
         return
-    if isinstance(what, dict) and {"low", "high"} <= set(what) <= set(RANGE) and what["low"] < what["high"]:
+    if isinstance(what, dict) and {"low", "high"} <= set(what) <= RANGE and what["low"] < what["high"]:
         return
     raise ConfigError(f"tune.search: {place} must be a list of choices or {{low = , high = , log = }}, not {what!r}")
 
@@ -145,11 +145,7 @@ def _suggest(trial: Any, place: str, what: Any) -> Any:
 def _trials(base: dict[str, Any], settings: dict[str, Any]) -> list[Any]:
     chosen = copy.deepcopy(base)
     for place, value in settings.items():
-        *tables, last = place.split(".")
-        inner = chosen
-        for name in tables:
-            inner = inner.setdefault(name, {})
-        set_value(inner, (last,), value)
+        set_value(chosen, place.split("."), value)
     trials = expand(chosen)
     for trial in trials:
         trial.check()
@@ -159,12 +155,12 @@ def _trials(base: dict[str, Any], settings: dict[str, Any]) -> list[Any]:
 def _score(store: Store, experiment: Experiment, study: Study) -> float:
     results = combine(store, [trial.id for trial in experiment.trials])
     if study.measure not in results or study.learner not in results.learner:
-        raise ConfigError(f"tune: there is no measure {study.measure!r} of a learner {study.learner!r}")
+        raise ConfigError(f"tune: there is no measure {study.measure!r} for a learner {study.learner!r}")
     return float(results[study.measure].sel(learner=study.learner).mean(skipna=False))
 
 
 def _requeue(record: Any, optuna: Any) -> None:
-    """Let what a stopped search had begun be tried first."""
+    """Queue again what a stopped search had begun."""
     for trial in record.get_trials(deepcopy=False):
         if trial.state == optuna.trial.TrialState.RUNNING:
             record.enqueue_trial(trial.params)

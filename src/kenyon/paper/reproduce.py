@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kenyon import _checks
-from kenyon.experiment.config import suggestion
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.progress import Report
+from kenyon.experiment.settings import suggestion
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment
 from kenyon.paper.claims import judge

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
-import uuid
 from collections.abc import Sequence
 from importlib.resources import files
 from math import isfinite
@@ -15,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kenyon import __version__
+from kenyon._files import write_whole
 from kenyon.experiment.presets import BATCHES, ON_SEQUENCES
 from kenyon.learning.learners import Learner
 from kenyon.learning.prelearning import STARTS, STEPS
@@ -67,14 +66,7 @@ def write_report(results: Results, verdicts: Sequence[Verdict], figures: Path, o
     seconds
         How long it took to get here.
     """
-    page = render(results, verdicts, figures, seconds)
-    part = out.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        part.write_text(page, encoding="utf-8")
-        os.replace(part, out)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    write_whole(out, render(results, verdicts, figures, seconds))
 
 
 def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds: float) -> str:
