@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kenyon.experiment.results import open_results
     from kenyon.experiment.sweep import load_experiment
     from kenyon.experiment.trial import run_trial
-    from kenyon.learning.controls import RecursiveLeastSquares, Ridge
+    from kenyon.learning.controls import RecursiveLeastSquares
     from kenyon.learning.in_turn import train_in_turn
     from kenyon.learning.learners import (
         Composed,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from kenyon.learning.prelearning import Prelearned, prelearn
     from kenyon.learning.protocol import Diverged, Source
+    from kenyon.learning.ridge import Ridge
     from kenyon.learning.rules import QLearning, Regression, Schedule, Supervised
     from kenyon.learning.training import train
     from kenyon.metrics import episodes_to_reach, specificity
@@ -59,7 +60,7 @@ _LATER = {
     "kenyon.experiment.results": ("open_results",),
     "kenyon.experiment.sweep": ("load_experiment",),
     "kenyon.experiment.trial": ("run_trial",),
-    "kenyon.learning.controls": ("RecursiveLeastSquares", "Ridge"),
+    "kenyon.learning.controls": ("RecursiveLeastSquares",),
     "kenyon.learning.learners": (
         "Composed",
         "GradientThresholds",
@@ -72,6 +73,7 @@ _LATER = {
     "kenyon.learning.in_turn": ("train_in_turn",),
     "kenyon.learning.prelearning": ("Prelearned", "prelearn"),
     "kenyon.learning.protocol": ("Diverged", "Source"),
+    "kenyon.learning.ridge": ("Ridge",),
     "kenyon.learning.rules": ("QLearning", "Regression", "Schedule", "Supervised"),
     "kenyon.learning.training": ("train",),
     "kenyon.metrics": ("episodes_to_reach", "specificity"),

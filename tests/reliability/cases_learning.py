@@ -75,12 +75,13 @@ LEARNERS = {
 }
 TOLD_STATES = ("states", "weights")
 for name, learner in LEARNERS.items():
-    kind, plain = type(learner), "rule" not in vars(learner)
-    settings = (
-        {"penalty": reals(), "target": reals(), "start": words(0.5, None, kn.Percentile(50))} if plain else SETTINGS
-    )
+    kind, settings = type(learner), SETTINGS
+    if name == "Ridge":
+        settings = {
+            "penalty": reals(), "start": words(0.5, None, kn.Percentile(50)), "intercept": anything(), "rule": SETTINGS["rule"]
+        }  # fmt: skip
     if name == "RecursiveLeastSquares":
-        settings = {"penalty": reals(), "target": reals()}
+        settings = {"penalty": reals(), "rule": SETTINGS["rule"]}
     case(name, lambda kind=kind, **settings: learned(kind(**settings)),
          lambda name=name: {} if name not in ("Metropolis", "Composed") else {"start": 0.5},
          settings, see=lambda found: found[0], errors=(kn.Diverged,),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hi
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
-from kenyon.learning import controls, learners
+from kenyon.learning import controls, learners, ridge
 from kenyon.learning.learners import Percentile
 from kenyon.learning.rules import QLearning, Schedule, Supervised
 from kenyon.odours import SUBSETS, Odours, load_odours
@@ -170,7 +170,7 @@ KINDS: dict[str, type[Any]] = {
         kind: getattr(learners, kind)
         for kind in ("Learner", "GradientWeights", "GradientThresholds", "Metropolis", "Composed", "Normalised")
     },
-    "Ridge": controls.Ridge,
+    "Ridge": ridge.Ridge,
     "RecursiveLeastSquares": controls.RecursiveLeastSquares,
 }
 

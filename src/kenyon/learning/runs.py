@@ -95,7 +95,8 @@ class Test:
         if self.readout is not None:
             x = self.readout.features(batch.states)
             uniforms = self.source.uniforms("test", self.n, n)[:, 0]
-            y = x @ self.readout.W.T / np.float32(self.readout.temperature)
+            bias = 0.0 if self.readout.bias is None else self.readout.bias.astype(np.float32)
+            y = (x @ self.readout.W.T + bias) / np.float32(self.readout.temperature)
             found = metrics.accuracies(y, batch.labels, uniforms)
             norm2 = float(np.einsum("ni,ni->n", x, x).mean(dtype=np.float64))
             self.sums += n * np.array([*found, metrics.coding_level(x), norm2])
