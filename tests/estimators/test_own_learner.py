@@ -182,7 +182,11 @@ class Unreadable:
 
 @pytest.mark.parametrize(
     ("learner", "message"),
-    [(Unreadable(), r"Unreadable\(\), which lacks \['readout'\]"), (Perceptron, "a class"), (3, "not 3$")],
+    [
+        (Unreadable(), r"not Unreadable\(\), which lacks readout$"),
+        (Perceptron, "not <class '.*Perceptron'>$"),
+        (3, "not 3, which lacks begin, update, readout$"),
+    ],
 )
 def test_what_it_lacks_is_named(learner, message):
     X, y = rows(30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from kenyon import _checks, metrics
 from kenyon.estimators import _training
 from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
 from kenyon.estimators._series import Series, chunks, naming
-from kenyon.estimators._training import States, Targets, Training
+from kenyon.estimators._training import Examples, States, Targets, Training
 from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.runs import show_progress
@@ -40,10 +40,11 @@ def random_numbers(random_state: int | np.random.RandomState | None) -> np.rando
         return check_random_state(random_state)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class Estimator(BaseEstimator):
     """An estimator that simulates in threads, has a seed and can be saved."""
 
+    _: KW_ONLY
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = None
 
@@ -78,11 +79,12 @@ class Estimator(BaseEstimator):
         return np.concatenate(states)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class LearningEstimator(Estimator, ABC):
     """An estimator that learns. Subclasses decide what goes in and what comes out."""
 
-    learner: str | LearnerProtocol = field(default="ridge", kw_only=False)
+    learner: str | LearnerProtocol = "ridge"
+    _: KW_ONLY
     epochs: int = 40
     early_stopping: bool = False
     validation_fraction: float = 0.1
@@ -146,76 +148,60 @@ class LearningEstimator(Estimator, ABC):
         """Learn in as many passes as requested, or until the score on a held-out part stops improving."""
         if not self._continues:
             self._begin(series, n_outputs)
-        states, training = self._states(series), self._training
-        seen, held, epochs = np.arange(len(series)), None, 1 if training.closed_form else self.epochs
+        training, seen, held = self._training, np.arange(len(series)), None
+        epochs = 1 if training.closed_form else self.epochs
         if self.early_stopping and not training.closed_form:
             seen, held = self._held_out(targets)
-        weights = None if weights is None else weights / weights[seen].mean()
+        data = Examples(self._states(series), targets, None if weights is None else weights / weights[seen].mean())
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
-            for epoch, order in enumerate(self._orders(seen, weights, epochs)):
-                cooling = _training.cooling(epoch, epochs)
-                training, progress = self._pass(training, states, seen[order], targets, weights, cooling)
+            for epoch, order in enumerate(self._orders(data, seen, epochs)):
+                training, progress = self._pass(training, data, seen[order], _training.cooling(epoch, epochs))
                 curve.append(progress)
                 advance(len(seen))
-                if held is None:
-                    best = training
-                    continue
-                scores.append(self._validate(training, states, held, targets))
-                if int(np.argmax(scores)) == epoch:
+                if held is not None:
+                    scores.append(self._validate(training, data, held))
+                if held is None or int(np.argmax(scores)) == epoch:
                     best = training
                 elif epoch - int(np.argmax(scores)) >= self.patience:
                     break
-        self._finish(best, states, seen, targets, curve, scores)
+        self._finish(best, data, seen, curve, scores)
 
     def _partial(self, series: Series, targets: Targets, weights: Weights, n_outputs: int) -> None:
         """Learn once from these series, in their order."""
         if not hasattr(self, "_training"):
             self._begin(series, n_outputs)
-        states, seen = self._states(series), np.arange(len(series))
-        numbers = np.sort(next(self._orders(seen, weights, 1)))
-        training, progress = self._pass(self._training, states, numbers, targets, weights)
-        self._finish(training, states, seen, targets, [progress], [])
+        data, seen = Examples(self._states(series), targets, weights), np.arange(len(series))
+        training, progress = self._pass(self._training, data, np.sort(next(self._orders(data, seen, 1))))
+        self._finish(training, data, seen, [progress], [])
 
-    def _orders(self, seen: Indices, weights: Weights, epochs: int) -> Iterator[Indices]:
-        """Yield the order of each pass; only learners in closed form use weights as they are."""
-        repeats = None if weights is None or self._training.closed_form else weights[seen]
+    def _orders(self, data: Examples, seen: Indices, epochs: int) -> Iterator[Indices]:
+        """Yield the order of each pass; learners in closed form take weights, others see series more or less often."""
+        repeats = None if data.weights is None or self._training.closed_form else data.weights[seen]
         return _training.orders(len(seen), repeats, epochs, self._seed, self._passes)
 
     def _pass(
-        self,
-        training: Training,
-        states: States,
-        numbers: Indices,
-        targets: Targets,
-        weights: Weights,
-        cooling: float = 1.0,
+        self, training: Training, data: Examples, numbers: Indices, cooling: float = 1.0
     ) -> tuple[Training, float]:
-        """Learn from the series with these numbers; return the score on the way, of each before its own update."""
+        """Learn from the series with these numbers; return their score too, each before its own update."""
         total = 0.0
         for part in chunks(len(numbers)):
             now = numbers[part]
-            own = None if weights is None else weights[now]
-            training, result = training.learn(states[now], targets[now], cooling, own)
+            weights = None if data.weights is None else data.weights[now]
+            training, result = training.learn(data.states[now], data.targets[now], cooling, weights)
             total += result
         if isinstance(self._rule, Regression):
-            square = float((targets[numbers].astype(np.float64) ** 2).sum())
+            square = float((data.targets[numbers].astype(np.float64) ** 2).sum())
             return training, 1.0 - total / max(square, np.finfo(float).tiny)
         return training, total / max(1, len(numbers))
 
-    def _validate(self, training: Training, states: States, numbers: Indices, targets: Targets) -> float:
+    def _validate(self, training: Training, data: Examples, numbers: Indices) -> float:
         readout = training.readout()
-        y = [readout_outputs(readout, states[numbers[part]]) for part in chunks(len(numbers))]
-        return self._score(np.concatenate(y), targets[numbers])
+        y = [readout_outputs(readout, data.states[numbers[part]]) for part in chunks(len(numbers))]
+        return self._score(np.concatenate(y), data.targets[numbers])
 
     def _finish(
-        self,
-        training: Training,
-        states: States,
-        seen: Indices,
-        targets: Targets,
-        curve: list[float],
-        scores: list[float],
+        self, training: Training, data: Examples, seen: Indices, curve: list[float], scores: list[float]
     ) -> None:
         """Keep what was learned, and measure it on the series it was learned from."""
         self._training, self.readout_ = training, training.readout()
@@ -225,7 +211,7 @@ class LearningEstimator(Estimator, ABC):
         units = training.units
         size = np.where(units.factor > 0, units.factor, 1).astype(np.float64)
         self.theta_ = self.readout_.theta / size + units.shift * self.readout_.thresholds
-        final = self._measure(states, seen, targets)
+        final = self._measure(data, seen)
         if np.isnan(curve[-1]):  # the learner makes no choices while it learns
             curve[-1] = final
         old = self.learning_curve_
@@ -236,23 +222,23 @@ class LearningEstimator(Estimator, ABC):
         if scores:
             self.learning_curve_["validation"] = np.concatenate([old.get("validation", np.full(first, np.nan)), scores])
 
-    def _measure(self, states: States, seen: Indices, targets: Targets) -> float:
+    def _measure(self, data: Examples, seen: Indices) -> float:
         """Set the coding level and, with classes, the specificity; return the score. All of it on `seen`."""
         units, readout = self._training.units, self.readout_
         rest = units.apply(np.zeros_like(units.shift)[None])
         n_classes = 0 if isinstance(self._rule, Regression) else len(readout.W)
         active, counts, outputs = 0.0, np.zeros((self.encoder_.width, n_classes)), []
         for part in chunks(len(seen)):
-            U = states[seen[part]]
+            U = data.states[seen[part]]
             on = readout.features(U) > 0 if readout.thresholds else rest != U
             active += float(on.sum())
             if n_classes:
-                counts += metrics.class_sums(on, targets[seen[part]].astype(np.intp), n_classes)
+                counts += metrics.class_sums(on, data.targets[seen[part]].astype(np.intp), n_classes)
             outputs.append(readout_outputs(readout, U))
         self.coding_level_ = active / (len(seen) * self.encoder_.width)
         if n_classes:
             self.specificity_ = metrics.specificity(counts, len(seen), mean=True)
-        return self._score(np.concatenate(outputs), targets[seen])
+        return self._score(np.concatenate(outputs), data.targets[seen])
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
         """Return y of the readout for new series, in double precision."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,18 +15,19 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from kenyon.estimators._base import Indices, LearningEstimator, random_numbers
-from kenyon.estimators._series import check_same_length, check_unmasked, check_weights, naming
+from kenyon.estimators._base import Indices, LearningEstimator, Weights, random_numbers
+from kenyon.estimators._series import check_given, check_same_length, check_unmasked, check_weights, naming
 from kenyon.estimators._training import Targets
 from kenyon.readout import draw_choices, softmax
 
 HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class ClassifierPart(ClassifierMixin, LearningEstimator):
     """Learns one label per series."""
 
+    _: KW_ONLY
     class_weight: dict[Any, float] | str | None = None
 
     def fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike) -> Self:
@@ -81,7 +82,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         check_same_length(series, labels)
         codes = np.searchsorted(known, labels).astype(np.intp)
         self.classes_ = known
-        self._partial(series, codes, self._weights(known, labels, codes, whole=False), len(known))
+        self._partial(series, codes, self._weights(known, labels, codes), len(known))
         return self
 
     def predict(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:
@@ -116,10 +117,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             return float(accuracy_score(labels, predicted, sample_weight=weights))
 
     def _labels(self, y: Any) -> NDArray[Any]:
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
-        check_unmasked("y", y)
+        check_given(self, y)
         with naming("y"):
             labels = column_or_1d(y, warn=True)
         for i, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
@@ -128,9 +126,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         with np.errstate(over="ignore"):  # infinities are refused below
             sizes = np.abs(labels.astype(np.float64)) if labels.dtype.kind == "f" else np.zeros(0)
         if not (sizes <= 2.0**53).all():
-            raise ValueError(
-                f"y must hold labels; numeric labels must be whole numbers up to 2^53, not {labels[sizes.argmax()]}"
-            )
+            raise ValueError(f"y must hold labels; numbers must be whole and up to 2^53, not {labels[sizes.argmax()]}")
         with naming("y"):
             check_classification_targets(labels)
         return np.asarray(labels)
@@ -140,9 +136,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         with naming("classes"):
             known = np.unique(column_or_1d(classes))
         if len(known) == 0 or (known.dtype.kind in "fc" and np.isnan(known).any()):
-            raise ValueError(
-                f"classes must hold all labels that may occur, without missing values, not {known.tolist()}"
-            )
+            raise ValueError(f"classes must hold all labels that may occur, none missing, not {known.tolist()}")
         return known
 
     def _check_classes(self, classes: NDArray[Any], counts: NDArray[np.intp]) -> None:
@@ -159,18 +153,15 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
                 f"warm_start continues with classes {self.classes_.tolist()}, but y contains {classes.tolist()}"
             )
 
-    def _weights(
-        self, classes: NDArray[Any], labels: NDArray[Any], codes: NDArray[np.intp], whole: bool = True
-    ) -> NDArray[np.float64] | None:
+    def _weights(self, classes: NDArray[Any], labels: NDArray[Any], codes: Indices) -> Weights:
         if self.class_weight is None:
             return None
-        present = classes if whole else np.unique(labels)
-        by_class = np.zeros(len(classes))
+        present, by_class = np.unique(codes), np.zeros(len(classes))
         with naming("class_weight"):
-            by_label = compute_class_weight(self.class_weight, classes=present, y=labels)
+            by_label = compute_class_weight(self.class_weight, classes=classes[present], y=labels)
         if not ((by_label >= 0) & (by_label <= HEAVIEST)).all() or not by_label.any():
             raise ValueError(f"class_weight must be from 0 to {HEAVIEST:g}, and not all 0, not {by_label.tolist()}")
-        by_class[np.searchsorted(classes, present)] = by_label
+        by_class[present] = by_label
         return by_class[codes]
 
     def _held_out(self, targets: Targets) -> tuple[Indices, Indices]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from kenyon.estimators._base import LearningEstimator
-
 BLUE, ORANGE, GREY = (
     "#0072B2",
     "#D55E00",
@@ -26,7 +25,7 @@ BLUE, ORANGE, GREY = (
 SHOWN_NEURONS, SHOWN_SERIES = 200, 200  # at most, in the plot of a code
 
 
-def _check_learned(estimator: Any) -> None:
+def _check_learned(estimator: BaseEstimator) -> None:
     """Refuse estimators that are not fitted or do not learn."""
     with naming("estimator"):
         check_is_fitted(estimator)
@@ -87,15 +86,12 @@ class LearningCurveDisplay(_Display):
         self.score_name = _checks.instance("score_name", score_name, str)
 
     @classmethod
-    def from_estimator(cls, estimator: LearningEstimator, *, ax: Axes | None = None) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
         """Plot the learning curve of a fitted estimator."""
         _check_learned(estimator)
         curve = estimator.learning_curve_
         name = "accuracy" if hasattr(estimator, "classes_") else "R²"
-        display = cls(
-            epoch=curve["epoch"], training=curve["training"], validation=curve.get("validation"), score_name=name
-        )
-        return display.plot(ax=ax)
+        return cls(**curve, score_name=name).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Plot on these axes, or on new ones."""
@@ -129,7 +125,7 @@ class ThresholdsDisplay(_Display):
         self.coding_level = _checks.real("coding_level", coding_level, 0.0, 1.0)
 
     @classmethod
-    def from_estimator(cls, estimator: LearningEstimator, *, ax: Axes | None = None) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
         """Plot the thresholds of a fitted estimator."""
         _check_learned(estimator)
         if not estimator.readout_.thresholds:
@@ -142,12 +138,8 @@ class ThresholdsDisplay(_Display):
         with naming("theta"):
             ax.hist(self.theta, bins=40, color=BLUE)
         ax.axvline(self.theta.mean(), color=ORANGE)
-        ax.annotate(
-            f" mean {self.theta.mean():.3g}",
-            (self.theta.mean(), 0.97),
-            xycoords=("data", "axes fraction"),
-            color=ORANGE,
-        )
+        place, units = (self.theta.mean(), 0.97), ("data", "axes fraction")
+        ax.annotate(f" mean {self.theta.mean():.3g}", place, xycoords=units, color=ORANGE)
         ax.set(xlabel="threshold θ, in units of the states", ylabel="neurons")
         ax.set_title(f"{self.coding_level:.0%} of neurons active", loc="left", fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
@@ -174,7 +166,7 @@ class CodeDisplay(_Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: LearningEstimator,
+        estimator: BaseEstimator,
         X: ArrayLike | Sequence[ArrayLike],
         y: ArrayLike | None = None,
         *,

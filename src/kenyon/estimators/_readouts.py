@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,12 @@ from kenyon.estimators._training import pick
 from kenyon.learning.protocol import LearnerProtocol
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class RowPart(LearningEstimator):
     """Takes a feature matrix, and reads it as it is apart from its units."""
 
-    learner: str | LearnerProtocol = field(default="normalised", kw_only=False)
+    learner: str | LearnerProtocol = "normalised"
+    _: KW_ONLY
     both_signs: bool | None = None
 
     _signed = True
@@ -39,12 +40,16 @@ class RowPart(LearningEstimator):
         return RowEncoder(scaling, bool(both_signs), constant)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class ThresholdReadout(RowPart, ClassifierPart):
     """Classify rows of any feature matrix with a readout that learns thresholds, or with any other learner.
 
     Features are standardised first. They may be the states of ReservoirPy's, aeon's or any other library's models:
     a matrix (n, features).
+
+    All other parameters are those of `ReservoirClassifier`, and so are the attributes `classes_`, `theta_`,
+    `coding_level_`, `specificity_`, `learning_curve_`, `n_epochs_` and `readout_`: their neurons are the features, in
+    standard deviations from the means.
 
     Parameters
     ----------
@@ -53,29 +58,13 @@ class ThresholdReadout(RowPart, ClassifierPart):
     both_signs
         Read each feature and its negative, since relu hides what lies below a threshold; by default, if there are
         fewer than 100 features.
-    epochs, early_stopping, validation_fraction, patience, class_weight, warm_start, n_jobs, verbose, random_state
-        As in `ReservoirClassifier`.
-
-    Attributes
-    ----------
-    classes_, theta_, coding_level_, specificity_, learning_curve_, n_epochs_, readout_
-        As in `ReservoirClassifier`; the neurons are the features, in standard deviations from their means.
     """
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class ThresholdRegressor(RowPart, RegressorPart):
     """Predict one number or several from rows of any feature matrix; `ThresholdReadout` for real targets.
 
-    Parameters
-    ----------
-    learner, both_signs
-        As in `ThresholdReadout`.
-    epochs, early_stopping, validation_fraction, patience, warm_start, n_jobs, verbose, random_state
-        As in `ReservoirRegressor`.
-
-    Attributes
-    ----------
-    theta_, coding_level_, learning_curve_, n_epochs_, readout_, target_shift_, target_scale_
-        As in `ReservoirRegressor`.
+    Parameters are those of `ThresholdReadout`, without `class_weight`. Attributes are those of `ReservoirRegressor`,
+    without `reservoir_`.
     """

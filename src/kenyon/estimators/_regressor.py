@@ -16,12 +16,12 @@ from sklearn.utils import check_array
 from kenyon import _checks
 from kenyon.estimators._base import TARGET, Indices, LearningEstimator
 from kenyon.estimators._encoding import inverse
-from kenyon.estimators._series import LARGEST_VALUE, Series, check_same_length, check_unmasked, check_weights, naming
+from kenyon.estimators._series import LARGEST_VALUE, Series, check_given, check_same_length, check_weights, naming
 from kenyon.estimators._training import Targets
 from kenyon.learning.rules import Regression
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class RegressorPart(RegressorMixin, LearningEstimator):
     """Learns one real number or several per series. Targets are scaled to mean 0 and a common size, and back."""
 
@@ -88,10 +88,7 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         return series, self._scaled(columns)
 
     def _targets(self, y: Any) -> NDArray[np.float64]:
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
-        check_unmasked("y", y)
+        check_given(self, y)
         with naming("y"):
             targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if targets.ndim not in (1, 2) or targets.size == 0:

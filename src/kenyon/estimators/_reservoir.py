@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,10 +21,11 @@ from kenyon.learning.learners import Percentile
 from kenyon.reservoir import Reservoir
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class SeriesPart(Estimator):
     """Takes series, and reads a reservoir's states at their ends."""
 
+    _: KW_ONLY
     n_neurons: int = 1000
     leak_rate: float | None = None
     spectral_radius: float = 1.5
@@ -61,7 +62,7 @@ class SeriesPart(Estimator):
         return SeriesEncoder(scaling, reservoir, n_steps)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class ReservoirClassifier(SeriesPart, ClassifierPart):
     """Classify series with a reservoir and a readout that learns.
 
@@ -119,37 +120,33 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
     n_epochs_
         Number of passes in the last fit.
     readout_
-        What was learned, as a `kenyon.Readout` of states in units of their own.
+        What was learned, as a `kenyon.Readout` of scaled states.
     reservoir_
         The reservoir.
     """
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class ReservoirRegressor(SeriesPart, RegressorPart):
     """Predict one number or several from series, with a reservoir and a readout that learns.
 
-    Parameters
-    ----------
-    learner, n_neurons, leak_rate, spectral_radius, input_scaling, n_steps
-        As in `ReservoirClassifier`.
-    epochs, early_stopping, validation_fraction, patience, warm_start, n_jobs, verbose, random_state
-        As in `ReservoirClassifier`.
+    Parameters are those of `ReservoirClassifier`, without `class_weight`; so are the attributes `theta_`,
+    `coding_level_`, `n_epochs_`, `readout_` and `reservoir_`.
 
     Attributes
     ----------
-    theta_, coding_level_, n_epochs_, readout_, reservoir_
-        As in `ReservoirClassifier`.
     learning_curve_
-        As there, with coefficients of determination instead of accuracies.
+        As in `ReservoirClassifier`, with coefficients of determination instead of accuracies.
     target_shift_, target_scale_
         Mean and standard deviation of the targets; the readout learns targets in these units.
     """
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SeriesPart):
     """Turn series into a reservoir's states, as features for any other estimator.
+
+    All other parameters are those of `ReservoirClassifier`.
 
     Parameters
     ----------
@@ -157,8 +154,6 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
         "V", the states at the end of the series, or "x" = relu(V - theta), a sparse code.
     percentile
         For "x": each threshold is this percentile of the neuron's states over the fitted series.
-    n_neurons, leak_rate, spectral_radius, input_scaling, n_steps, n_jobs, random_state
-        As in `ReservoirClassifier`.
 
     Attributes
     ----------
@@ -168,7 +163,8 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
         The reservoir.
     """
 
-    features: str = field(default="V", kw_only=False)
+    features: str = "V"
+    _: KW_ONLY
     percentile: float = 50.0
 
     def __sklearn_tags__(self) -> Any:

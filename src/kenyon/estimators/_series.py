@@ -77,6 +77,13 @@ def check_unmasked(name: str, values: Any) -> None:
         raise ValueError(f"{name} has masked values; fill them in or remove them")
 
 
+def check_given(estimator: Any, y: Any) -> None:
+    """Refuse missing and masked targets."""
+    if y is None:
+        raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None")
+    check_unmasked("y", y)
+
+
 def check_same_length(X: Any, y: Any) -> None:
     """Refuse series and targets that differ in number."""
     with naming("X and y"):

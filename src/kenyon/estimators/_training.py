@@ -103,10 +103,10 @@ def pick(learner: Any, rule: Supervised | Regression) -> LearnerProtocol:
         learner = BY_NAME[_checks.one_of("learner", learner, tuple(BY_NAME))]
     missing = [part for part in ("begin", "update", "readout") if not callable(getattr(learner, part, None))]
     if isinstance(learner, type) or missing:
-        names, lacks = ", ".join(map(repr, BY_NAME)), "" if len(missing) == 3 else f", which lacks {missing}"
+        names, shown = ", ".join(map(repr, BY_NAME)), _checks.short_repr(learner)
+        lacks = f", which lacks {', '.join(missing)}" if missing else ""
         raise ValueError(
-            f"learner must be one of {names}, or an object with begin, update and readout, such as "
-            f"kenyon.Normalised(), not {_checks.short_repr(learner)}{lacks if missing else ', a class'}"
+            f"learner must be one of {names}, or a learner such as kenyon.Normalised(), not {shown}{lacks}"
         )
     if isinstance(learner, Ridge):
         learner = replace(learner, intercept=True)
@@ -180,6 +180,14 @@ class States:
         self.slot[numbers[:n]] = np.arange(self.used, self.used + n)
         self.used += n
         return V
+
+
+class Examples(NamedTuple):
+    """What is learned from."""
+
+    states: States
+    targets: Targets
+    weights: NDArray[np.float64] | None
 
 
 def orders(n: int, weights: NDArray[np.float64] | None, epochs: int, seed: int, first: int) -> Iterator[Any]:
