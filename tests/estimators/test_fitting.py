@@ -40,6 +40,7 @@ def test_every_learner_learns(learner):
     assert model.score(X[100:], y[100:]) > (0.5 if learner == "gradient_weights" else 0.85)
     assert model.theta_.shape == model.specificity_.shape == (80,)
     assert 0 < model.coding_level_ <= 1
+    assert model.theta_.any() == (learner not in ("ridge", "gradient_weights"))
 
 
 def test_one_seed_gives_one_result_whatever_the_threads():
@@ -212,6 +213,12 @@ def test_warm_start_goes_on_where_fit_ended():
     assert not np.array_equal(model.readout_.W, first)
     cold = classifier(epochs=3).fit(X, y)
     np.testing.assert_array_equal(cold.readout_.W, first)
+
+
+def test_passes_without_early_stopping_have_no_validation_score():
+    X, y = sines(60)
+    model = classifier(epochs=2, warm_start=True).fit(X, y).set_params(early_stopping=True).fit(X, y)
+    assert np.isnan(model.learning_curve_["validation"]).tolist() == [True, True, False, False]
 
 
 def test_decisions_are_drawn_with_the_probabilities():

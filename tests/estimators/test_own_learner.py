@@ -70,8 +70,10 @@ def test_partial_fit_is_its_own_update_of_the_states_in_order():
     V = model.code(X)
     assert V.shape == (300, 13)  # both signs, and a constant
     own = Perceptron()
-    W, _ = own.update(own.begin(V, 2, None), V, y)
+    W, first = own.update(own.begin(V, 2, None), V[:100], y[:100])
+    W, second = own.update(W, V[100:], y[100:])
     np.testing.assert_array_equal(model.readout_.W, W)
+    assert model.learning_curve_["training"].tolist() == [first.correct.mean(), second.correct.mean()]
     assert model.score(X, y) > 0.85
 
 
@@ -94,6 +96,16 @@ def test_regressors_hand_it_targets(make):
     assert model.score(X, y) > 0.7
     assert model.learning_curve_["training"][-1] > 0.5
     assert make(Delta(), random_state=0).partial_fit(X, y).score(X, y) > 0.2
+
+
+def test_targets_are_scaled_and_the_curve_is_the_variance_explained_on_the_way():
+    X, _ = rows()
+    y = np.stack([X[:, 0] + 3, 100 * X[:, 1]], axis=1)
+    model = kn.ThresholdRegressor(Delta(), random_state=0).partial_fit(X, y)
+    V, targets = model.code(X), ((y - y.mean(axis=0)) / y.std(axis=0) * 10).astype(np.float32)
+    W, info = Delta().update(Delta().begin(V, 2, None), V, targets)
+    np.testing.assert_array_equal(model.readout_.W, W)
+    assert model.learning_curve_["training"] == pytest.approx([1 - info.cost.sum() / (targets**2).sum()], rel=1e-5)
 
 
 def test_class_weights_show_it_series_of_a_heavier_class_more_often():

@@ -105,9 +105,7 @@ def pick(learner: Any, rule: Supervised | Regression) -> LearnerProtocol:
     if isinstance(learner, type) or missing:
         names, shown = ", ".join(map(repr, BY_NAME)), _checks.short_repr(learner)
         lacks = f", which lacks {', '.join(missing)}" if missing else ""
-        raise ValueError(
-            f"learner must be one of {names}, or a learner such as kenyon.Normalised(), not {shown}{lacks}"
-        )
+        raise ValueError(f"learner must be one of {names}, or a learner such as kn.Normalised(), not {shown}{lacks}")
     if isinstance(learner, Ridge):
         learner = replace(learner, intercept=True)
     has_rule = is_dataclass(learner) and "rule" in {field.name for field in fields(learner)}

@@ -124,8 +124,8 @@ class Ridge:
         else:  # centred sums may be singular
             W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept)
         bias = mean_y - mean @ W if self.intercept else None
-        theta = np.zeros(len(gram), np.float32) if theta is None else theta
-        return Readout(_checks.single("weights", W.T), theta, thresholds=self.thresholds, bias=bias)
+        held = np.zeros(len(gram), np.float32) if theta is None else theta
+        return Readout(_checks.single("weights", W.T), held, thresholds=theta is not None, bias=bias)
 
 
 def check_rule(rule: object) -> None:
@@ -150,8 +150,8 @@ def wanted_outputs(
 
 def _check_weights(weights: Array, n: int) -> Array:
     found = _checks.numbers("weights", weights, f"({n},)", 1).astype(np.float64)
-    if len(found) != n or not ((found >= 0) & (found < np.inf)).all():
-        raise ValueError(f"weights must be {n} finite numbers of at least 0, not {_checks.short_repr(weights)}")
+    if len(found) != n or not ((found >= 0) & (found <= _checks.LARGE)).all():
+        raise ValueError(f"weights must be {n} numbers from 0 to {_checks.LARGE:g}, not {_checks.short_repr(weights)}")
     return found
 
 
