@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import kenyon as kn
-from kenyon.estimators._training import BY_NAME
+from kenyon.estimators._training import BY_NAME, orders
 from kenyon.learning.protocol import Source
 from tests.estimators.data import sines
 
@@ -169,6 +169,46 @@ def test_partial_fit_weighs_classes_in_ridge():
     numbers = np.repeat(np.arange(45, 90), np.array([1, 3, 0])[y[45:]])
     repeated = classifier("ridge").partial_fit(*first).partial_fit([X[i] for i in numbers], y[numbers])
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-4)
+
+
+def test_only_ratios_of_class_weights_matter():
+    X, y = sines(60)
+    model = classifier(class_weight={0: 10, 1: 10, 2: 10}, epochs=2).fit(X, y)
+    assert model._training.state.episode == 2 * 60
+
+
+def test_readouts_without_thresholds_see_states_in_one_unit():
+    X, y = sines(90)
+    centred, plain = (classifier(learner, epochs=1).fit(X, y).code(X) for learner in ("ridge", "gradient_weights"))
+    np.testing.assert_allclose(centred.mean(axis=0), 0, atol=1e-5)
+    assert centred.var(axis=0).mean() == pytest.approx(1, rel=1e-4)
+    assert (plain >= 0).all()
+    assert (plain**2).mean() == pytest.approx(1, rel=1e-4)
+
+
+def test_fractions_of_weights_are_shown_by_chance():
+    weights = np.repeat([0.3, 1.7], 1000)
+    shown = np.bincount(next(orders(2000, weights, 1, 0, 0)), minlength=2000).reshape(2, 1000)
+    np.testing.assert_allclose(shown.mean(axis=1), [0.3, 1.7], atol=0.05)
+    assert set(shown[0]) == {0, 1}
+    assert set(shown[1]) == {1, 2}
+
+
+@pytest.mark.parametrize(("learner", "size"), [("gradient_thresholds", np.max), ("gradient_weights", np.mean)])
+def test_steps_of_learners_given_by_name_are_stable(learner, size):
+    X, y = sines(90)
+    model = classifier(learner, epochs=1).fit(X, y)
+    U = model._states(model._series(X, reset=False)).make(np.arange(90)).astype(float)
+    norm2, chosen = (U**2).sum(axis=1), model._training.learner
+    assert chosen.eta_w == pytest.approx(1 / size(norm2))
+    assert chosen.eta_theta == pytest.approx(chosen.eta_w * 0.005 * norm2.mean() ** 2 / 10**2)
+
+
+def test_a_classifier_tells_a_learner_of_numbers_classes():
+    X, y = sines(90)
+    expected = classifier(kn.Normalised(), epochs=2).fit(X, y)
+    model = classifier(kn.Normalised(rule=kn.Regression()), epochs=2).fit(X, y)
+    np.testing.assert_array_equal(model.readout_.W, expected.readout_.W)
 
 
 def learned_by_heart(n=200):
