@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is public
     from kenyon.experiment.sweep import load_experiment as load_experiment
     from kenyon.experiment.trial import run_trial as run_trial
     from kenyon.learning.controls import RecursiveLeastSquares as RecursiveLeastSquares
-    from kenyon.learning.controls import Ridge as Ridge
     from kenyon.learning.learners import Composed as Composed
     from kenyon.learning.learners import GradientThresholds as GradientThresholds
     from kenyon.learning.learners import GradientWeights as GradientWeights
@@ -36,6 +35,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is public
     from kenyon.learning.protocol import LearnerProtocol as LearnerProtocol
     from kenyon.learning.protocol import Proposal as Proposal
     from kenyon.learning.protocol import Source as Source
+    from kenyon.learning.ridge import Ridge as Ridge
     from kenyon.learning.rules import QLearning as QLearning
     from kenyon.learning.rules import Regression as Regression
     from kenyon.learning.rules import Schedule as Schedule
@@ -65,7 +65,7 @@ _LATER = {
     "kenyon.experiment.results": ("open_results",),
     "kenyon.experiment.sweep": ("load_experiment",),
     "kenyon.experiment.trial": ("run_trial",),
-    "kenyon.learning.controls": ("RecursiveLeastSquares", "Ridge"),
+    "kenyon.learning.controls": ("RecursiveLeastSquares",),
     "kenyon.learning.learners": (
         "Composed",
         "GradientThresholds",
@@ -77,6 +77,7 @@ _LATER = {
     ),
     "kenyon.learning.prelearning": ("Prelearned", "prelearn"),
     "kenyon.learning.protocol": ("Diverged", "Info", "LearnerProtocol", "Proposal", "Source"),
+    "kenyon.learning.ridge": ("Ridge",),
     "kenyon.learning.rules": ("QLearning", "Regression", "Schedule", "Supervised"),
     "kenyon.learning.training": ("train", "train_in_turn"),
     "kenyon.metrics": ("episodes_to_reach", "specificity"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from importlib import import_module
 from typing import Any
@@ -32,10 +31,9 @@ HOME = {
         "ThresholdReadout",
         "ThresholdRegressor",
     ),
-    "kenyon.estimators._closed_form": ("ClosedForm", "Sums"),
     "kenyon.estimators._training": ("Training", "Units"),
     "kenyon.estimators._encoding": ("RowEncoder", "Scaling", "SeriesEncoder"),
-    "kenyon.learning.controls": ("Ridge",),
+    "kenyon.learning.controls": ("RLSState", "RecursiveLeastSquares"),
     "kenyon.kernels.learning": ("Networks",),
     "kenyon.learning.learners": (
         "Composed",
@@ -48,11 +46,13 @@ HOME = {
         "State",
     ),
     "kenyon.learning.protocol": ("Source",),
+    "kenyon.learning.ridge": ("Ridge", "RidgeState"),
     "kenyon.learning.rules": ("QLearning", "Regression", "Schedule", "Supervised"),
     "kenyon.readout": ("Readout",),
     "kenyon.reservoir": ("Reservoir",),
 }
 KINDS = {name: module for module, names in HOME.items() for name in names}
+BY_ATTRIBUTES = {*HOME["kenyon.estimators"], *HOME["kenyon.reservoir"]}  # built without their constructors
 
 
 def save(path: str | os.PathLike[str], model: Any) -> None:
@@ -162,8 +162,6 @@ def _is_known(value: Any) -> bool:
 
 
 def _parts(value: Any) -> dict[str, Any]:
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
     parts = value._asdict() if hasattr(value, "_asdict") else vars(value)
     return {name: part for name, part in parts.items() if name not in DERIVED}
 
@@ -214,11 +212,11 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
         return tuple(_build(item, tensors) for item in described["tuple"])
     kind = _class(described["kind"])
     parts = {name: _build(part, tensors) for name, part in described["of"].items()}
-    if is_dataclass(kind) or issubclass(kind, tuple):
-        model = kind(**parts)
-    else:
+    if described["kind"] in BY_ATTRIBUTES:
         model = kind.__new__(kind)
         vars(model).update(parts)
+    else:
+        model = kind(**parts)
     return _checked(model)
 
 

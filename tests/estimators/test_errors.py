@@ -17,21 +17,21 @@ def changed(X, i, make):
     return X
 
 
-def holed(one):
-    one[4, 1] = np.nan
-    return one
+def holed(series):
+    series[4, 1] = np.nan
+    return series
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda X: changed(X, 3, holed), r"X\[3\] has a missing value \(NaN\): step 4, feature 1"),
-        (lambda X: changed(X, 3, lambda one: one * np.inf), r"X\[3\] has .*value"),
-        (lambda X: changed(X, 5, lambda one: one[:0]), r"X\[5\] is a series of length 0"),
-        (lambda X: changed(X, 2, lambda one: one[:, :1]), r"X\[2\] has 1 features, but X\[0\] has 2"),
-        (lambda X: changed(X, 2, lambda one: one[:, 0]), r"X\[2\] must have shape \(T, features\)"),
-        (lambda X: changed(X, 2, lambda one: one.astype(str)), r"X\[2\] must hold real numbers"),
-        (lambda X: [one[:, 0] for one in X], r"use x\[:, None\]"),
+        (lambda X: changed(X, 3, lambda series: series * np.inf), r"X\[3\] has .*value"),
+        (lambda X: changed(X, 5, lambda series: series[:0]), r"X\[5\] is a series of length 0"),
+        (lambda X: changed(X, 2, lambda series: series[:, :1]), r"X\[2\] has 1 features, but X\[0\] has 2"),
+        (lambda X: changed(X, 2, lambda series: series[:, 0]), r"X\[2\] must have shape \(T, features\)"),
+        (lambda X: changed(X, 2, lambda series: series.astype(str)), r"X\[2\] must hold real numbers"),
+        (lambda X: [series[:, 0] for series in X], r"use x\[:, None\]"),
         (lambda X: np.zeros((12, 0, 2)), "series of length 0"),
         (lambda X: np.full((12, 5, 2), np.nan), r"missing value \(NaN\): series 0, step 0, feature 0"),
         (lambda X: np.ones((12, 5, 2)), "X does not vary"),
@@ -47,8 +47,8 @@ def test_series_that_cannot_be_learned_from_are_named(make, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda y: np.zeros_like(y), "one class only, np.int64.0."),
-        (lambda y: np.where(np.arange(len(y)) == 0, 7, y), "label np.int64.7. once only"),
+        (lambda y: np.zeros_like(y), "only one class, np.int64.0."),
+        (lambda y: np.where(np.arange(len(y)) == 0, 7, y), "label np.int64.7. only once"),
         (lambda y: np.where(np.arange(len(y)) == 0, np.nan, y), r"y\[0\] is a missing label"),
         (lambda y: np.array(["a", None] * 6, object), r"y\[1\] is a missing label"),
         (lambda y: None, "requires y to be passed"),
@@ -96,7 +96,7 @@ def test_partial_fit_says_what_it_lacks():
         model().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"not in classes: \[2\]"):
         model().partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         model().partial_fit(X, y, classes=[0])
     with pytest.raises(ValueError, match=r"differ from those of the first call, \[0, 1, 2\]"):
         model().partial_fit(X, y, classes=[0, 1, 2]).partial_fit(X, y, classes=[0, 1, 2, 3])
@@ -114,7 +114,7 @@ def test_early_stopping_says_when_series_are_too_few():
 
 def test_warm_start_refuses_other_classes():
     X, y = sines(12)
-    with pytest.raises(ValueError, match=r"warm_start goes on with classes \[0, 1, 2\]"):
+    with pytest.raises(ValueError, match=r"warm_start continues with classes \[0, 1, 2\]"):
         model(warm_start=True).fit(X, y).fit(X, y + 1)
 
 
@@ -123,5 +123,5 @@ def test_a_regression_names_targets_that_do_not_fit():
     regressor = kn.ReservoirRegressor(n_neurons=20)
     with pytest.raises(ValueError, match="y contains NaN"):
         regressor.fit(X, np.full(12, np.nan))
-    with pytest.raises(ValueError, match="1 outputs are being learned"):
+    with pytest.raises(ValueError, match="the model was fitted to 1 outputs"):
         regressor.partial_fit(X, y).partial_fit(X, np.stack([y, y], axis=1))

@@ -7,8 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import kenyon as kn
-from kenyon.estimators._closed_form import ClosedForm
-from kenyon.estimators._training import BY_NAME
+from kenyon.estimators._training import BY_NAME, orders
 from kenyon.learning.protocol import Source
 from tests.estimators.data import sines
 
@@ -24,12 +23,12 @@ def classifier(learner="normalised", **settings):
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
 def test_scaling_the_input_changes_no_prediction(learner, factor):
     X, y = sines(120)
-    scaled = [one * factor for one in X]
+    scaled = [series * factor for series in X]
     expected = classifier(learner).fit(X, y)
     model = classifier(learner).fit(scaled, y)
     np.testing.assert_array_equal(model.predict(scaled), expected.predict(X))
     np.testing.assert_allclose(model.predict_proba(scaled), expected.predict_proba(X), atol=1e-3)
-    flat, other = np.stack([one[:15].ravel() for one in X]), np.stack([one[:15].ravel() for one in scaled])
+    flat, other = (np.stack([series[:15].ravel() for series in data]) for data in (X, scaled))
     a, b = (kn.ThresholdReadout(learner, random_state=0).fit(F, y).predict(F) for F in (flat, other))
     np.testing.assert_array_equal(a, b)
 
@@ -41,13 +40,14 @@ def test_every_learner_learns(learner):
     assert model.score(X[100:], y[100:]) > (0.5 if learner == "gradient_weights" else 0.85)
     assert model.theta_.shape == model.specificity_.shape == (80,)
     assert 0 < model.coding_level_ <= 1
+    assert model.theta_.any() == (learner not in ("ridge", "gradient_weights"))
 
 
 def test_one_seed_gives_one_result_whatever_the_threads():
     X, y = sines(700)
-    one, two = (classifier(n_jobs=n, epochs=2).fit(X, y).predict_proba(X) for n in (1, 2))
-    np.testing.assert_array_equal(one, two)
-    assert not np.array_equal(classifier(random_state=1, epochs=2).fit(X, y).predict_proba(X), one)
+    single, double = (classifier(n_jobs=n, epochs=2).fit(X, y).predict_proba(X) for n in (1, 2))
+    np.testing.assert_array_equal(single, double)
+    assert not np.array_equal(classifier(random_state=1, epochs=2).fit(X, y).predict_proba(X), single)
 
 
 def test_a_small_budget_for_states_changes_nothing(monkeypatch):
@@ -96,7 +96,7 @@ def test_ridge_streamed_in_pieces_is_ridge_on_the_whole():
 def test_the_closed_form_solves_what_scikit_learn_solves():
     rng = np.random.default_rng(0)
     V, Y = rng.normal(size=(200, 30)).astype(np.float32), rng.normal(size=(200, 2))
-    learner = ClosedForm(penalty=1e-2, rule=kn.Regression())
+    learner = kn.Ridge(penalty=1e-2, intercept=True, rule=kn.Regression())
     state, _ = learner.update(learner.begin(V, 2, Source(0, "t")), V, Y)
     centred = V.astype(float) - V.mean(axis=0, dtype=float)
     expected = Ridge(alpha=1e-2 * (centred**2).sum()).fit(V.astype(float), Y.astype(np.float32))
@@ -110,9 +110,32 @@ def test_the_penalty_chosen_predicts_noisy_targets_better_than_almost_none():
     X, noise = rng.normal(size=(150, 60)), rng.normal(size=150)
     y = X[:, 0] + 2 * noise
     X_test = rng.normal(size=(1000, 60))
-    models = [kn.ThresholdRegressor(one).fit(X, y) for one in ("ridge", kn.Ridge(penalty=1e-9))]
+    models = [kn.ThresholdRegressor(learner).fit(X, y) for learner in ("ridge", kn.Ridge(penalty=1e-9))]
     chosen, none = (model.score(X_test, X_test[:, 0]) for model in models)
     assert chosen > none + 0.1
+
+
+@pytest.mark.parametrize("start", [kn.Percentile(50), 0.3])
+def test_ridge_with_a_start_is_ridge_on_thresholded_states(start):
+    X, y = sines(90)
+    model = classifier(kn.Ridge(penalty=1e-3, start=start)).fit(X, y)
+    V = model.encoder_.states(model._series(X, reset=False), 1)
+    theta = np.percentile(V, 50, axis=0) if start != 0.3 else 0.3 * V.std(axis=0)
+    varies = V.std(axis=0) > 0
+    np.testing.assert_allclose(model.theta_[varies], theta[varies], rtol=1e-3, atol=1e-6)
+    x = model.code(X).astype(float)
+    np.testing.assert_array_equal(x > 0, model.theta_ < V)
+    alpha = 1e-3 * ((x - x.mean(axis=0)) ** 2).sum()
+    expected = Ridge(alpha=alpha).fit(x, 10.0 * (y[:, None] == np.arange(3)))
+    np.testing.assert_allclose(model.readout_.W, expected.coef_, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(model.readout_.bias, expected.intercept_, rtol=1e-3, atol=1e-4)
+    assert model.coding_level_ == (x > 0).mean() < 0.9
+
+
+def test_a_target_of_its_own_scales_the_outputs_of_ridge():
+    X, y = sines(60)
+    small, large = (classifier(kn.Ridge(penalty=1e-3, rule=kn.Supervised(target))).fit(X, y) for target in (1, 10))
+    np.testing.assert_allclose(10 * small.readout_.W, large.readout_.W, rtol=1e-5, atol=1e-9)
 
 
 @pytest.mark.parametrize("learner", ["ridge", "normalised"])
@@ -127,16 +150,97 @@ def test_class_weights_move_choices_towards_the_heavier_class(learner):
     assert heavy.mean() > balanced.mean() > plain.mean()
 
 
-def test_early_stopping_keeps_the_best_pass_and_stops():
-    X, y = sines(200)
+@pytest.mark.parametrize("learner", ["normalised", "gradient_weights"])
+def test_partial_fit_shows_a_series_as_often_as_the_weight_of_its_class(learner):
+    X, y = sines(90)
+    first = X[:45], y[:45], [0, 1, 2]
+    weighted = classifier(learner).partial_fit(*first).set_params(class_weight={0: 1, 1: 3, 2: 0})
+    weighted.partial_fit(X[45:], y[45:])
+    numbers = np.repeat(np.arange(45, 90), np.array([1, 3, 0])[y[45:]])
+    repeated = classifier(learner).partial_fit(*first).partial_fit([X[i] for i in numbers], y[numbers])
+    np.testing.assert_array_equal(weighted.readout_.W, repeated.readout_.W)
+
+
+def test_partial_fit_weighs_classes_in_ridge():
+    X, y = sines(90)
+    first = X[:45], y[:45], [0, 1, 2]
+    weighted = classifier("ridge").partial_fit(*first).set_params(class_weight={0: 1, 1: 3, 2: 0})
+    weighted.partial_fit(X[45:], y[45:])
+    numbers = np.repeat(np.arange(45, 90), np.array([1, 3, 0])[y[45:]])
+    repeated = classifier("ridge").partial_fit(*first).partial_fit([X[i] for i in numbers], y[numbers])
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-4)
+
+
+def test_only_ratios_of_class_weights_matter():
+    X, y = sines(60)
+    model = classifier(class_weight={0: 10, 1: 10, 2: 10}, epochs=2).fit(X, y)
+    assert model._training.state.episode == 2 * 60
+
+
+def test_readouts_without_thresholds_see_states_in_one_unit():
+    X, y = sines(90)
+    centred, plain = (classifier(learner, epochs=1).fit(X, y).code(X) for learner in ("ridge", "gradient_weights"))
+    np.testing.assert_allclose(centred.mean(axis=0), 0, atol=1e-5)
+    assert centred.var(axis=0).mean() == pytest.approx(1, rel=1e-4)
+    assert (plain >= 0).all()
+    assert (plain**2).mean() == pytest.approx(1, rel=1e-4)
+
+
+def test_fractions_of_weights_are_shown_by_chance():
+    weights = np.repeat([0.3, 1.7], 1000)
+    shown = np.bincount(next(orders(2000, weights, 1, 0, 0)), minlength=2000).reshape(2, 1000)
+    np.testing.assert_allclose(shown.mean(axis=1), [0.3, 1.7], atol=0.05)
+    assert set(shown[0]) == {0, 1}
+    assert set(shown[1]) == {1, 2}
+
+
+@pytest.mark.parametrize(("learner", "size"), [("gradient_thresholds", np.max), ("gradient_weights", np.mean)])
+def test_steps_of_learners_given_by_name_are_stable(learner, size):
+    X, y = sines(90)
+    model = classifier(learner, epochs=1).fit(X, y)
+    U = model._states(model._series(X, reset=False)).make(np.arange(90)).astype(float)
+    norm2, chosen = (U**2).sum(axis=1), model._training.learner
+    assert chosen.eta_w == pytest.approx(1 / size(norm2))
+    assert chosen.eta_theta == pytest.approx(chosen.eta_w * 0.005 * norm2.mean() ** 2 / 10**2)
+
+
+def test_a_classifier_tells_a_learner_of_numbers_classes():
+    X, y = sines(90)
+    expected = classifier(kn.Normalised(), epochs=2).fit(X, y)
+    model = classifier(kn.Normalised(rule=kn.Regression()), epochs=2).fit(X, y)
+    np.testing.assert_array_equal(model.readout_.W, expected.readout_.W)
+
+
+def learned_by_heart(n=200):
+    """Series with some labels that can only be learned by heart, so that later passes may be worse on others."""
+    X, y = sines(n)
     rng = np.random.default_rng(0)
-    y = np.where(rng.random(200) < 0.3, rng.integers(3, size=200), y)  # labels that passes can only learn by heart
+    return X, np.where(rng.random(n) < 0.3, rng.integers(3, size=n), y)
+
+
+def test_early_stopping_keeps_the_best_pass_and_stops():
+    X, y = learned_by_heart()
     model = classifier(early_stopping=True, patience=3, epochs=60, validation_fraction=0.25).fit(X, y)
     scores = model.learning_curve_["validation"]
     assert model.n_epochs_ == len(scores) < 60
     assert len(scores) - 1 - scores.argmax() == 3
     again = classifier(epochs=60).fit(X, y)
     assert len(again.learning_curve_["training"]) == 60
+
+
+def test_early_stopping_keeps_the_best_pass_where_the_last_is_worse():
+    X, y = learned_by_heart()
+    settings = {"early_stopping": True, "patience": 1, "epochs": 60, "validation_fraction": 0.25, "random_state": 0}
+    target = np.array([series[-1, 0] for series in X]) + np.random.default_rng(0).normal(size=len(X))
+    models = [
+        (kn.ReservoirClassifier("normalised", n_neurons=80, **settings), y),
+        (kn.ReservoirRegressor("normalised", n_neurons=80, **settings), target),
+    ]
+    for model, wanted in models:
+        _, held = model.fit(X, wanted)._held_out(wanted)
+        scores = model.learning_curve_["validation"]
+        assert scores[-1] < scores.max()
+        assert model.score([X[i] for i in held], wanted[held]) == pytest.approx(scores.max(), abs=1e-5)
 
 
 def test_warm_start_goes_on_where_fit_ended():
@@ -149,6 +253,12 @@ def test_warm_start_goes_on_where_fit_ended():
     assert not np.array_equal(model.readout_.W, first)
     cold = classifier(epochs=3).fit(X, y)
     np.testing.assert_array_equal(cold.readout_.W, first)
+
+
+def test_passes_without_early_stopping_have_no_validation_score():
+    X, y = sines(60)
+    model = classifier(epochs=2, warm_start=True).fit(X, y).set_params(early_stopping=True).fit(X, y)
+    assert np.isnan(model.learning_curve_["validation"]).tolist() == [True, True, False, False]
 
 
 def test_decisions_are_drawn_with_the_probabilities():
@@ -167,7 +277,7 @@ def test_labels_may_be_of_any_kind():
 
 def test_channels_in_different_units_are_brought_to_one():
     X, y = sines(120)
-    mixed = [one * [1e-6, 1e3] for one in X]
+    mixed = [series * [1e-6, 1e3] for series in X]
     assert classifier("ridge").fit(mixed[:80], y[:80]).score(mixed[80:], y[80:]) > 0.9
 
 

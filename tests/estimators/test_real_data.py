@@ -21,7 +21,7 @@ def digits():
 def vowels():
     datasets = pytest.importorskip("aeon.datasets", reason="aeon is in the extra data")
     parts = [datasets.load_japanese_vowels(split=split) for split in ("train", "test")]
-    return [part for X, y in parts for part in ([np.asarray(one).T for one in X], y)]
+    return [part for X, y in parts for part in ([np.asarray(series).T for series in X], y)]
 
 
 @pytest.fixture(scope="module", params=[digits, vowels], ids=lambda load: load.__name__)
@@ -44,10 +44,10 @@ def peer(split, penalty, **settings):
     nodes = pytest.importorskip("reservoirpy.nodes", reason="reservoirpy is in the extra bench")
     X, y, X_test, y_test = split
     reservoir, states, labels = nodes.Reservoir(N_NEURONS, seed=11, **settings), [], np.unique(y)
-    for one in [*X, *X_test]:
+    for series in [*X, *X_test]:
         if reservoir.initialized:
             reservoir.reset()
-        states.append(reservoir.run(one))
+        states.append(reservoir.run(series))
     scores = []
     for rows in (np.array([run[-1] for run in states]), np.array([run.mean(axis=0) for run in states])):
         with warnings.catch_warnings():

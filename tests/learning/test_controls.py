@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 import kenyon as kn
+from kenyon import _seeding
+from kenyon.learning.ridge import PENALTIES
 from tests.learning.test_updates import episodes
 
 
@@ -56,6 +59,9 @@ def test_recursive_least_squares_is_ridge_kept_up_to_date():
     [
         (lambda: kn.Ridge(penalty=-1), "penalty"),
         (lambda: kn.Ridge(start="high"), "start"),
+        (lambda: kn.Ridge(intercept=1), "intercept"),
+        (lambda: kn.Ridge(rule=kn.QLearning()), r"rule must be Supervised\(\) or Regression\(\)"),
+        (lambda: kn.RecursiveLeastSquares(rule=kn.QLearning()), "rule must be"),
         (lambda: kn.RecursiveLeastSquares(penalty=0), "penalty"),
         (lambda: kn.Composed(batch=0), "batch"),
         (lambda: kn.Composed(eta_w=-1), "eta_w"),
@@ -96,3 +102,74 @@ def test_states_and_labels_that_do_not_fit_are_refused_by_name(learner):
     ]:
         with pytest.raises(ValueError, match=message):
             learner.update(state, states, classes)
+
+
+def test_an_intercept_and_weights_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    V, labels = episodes(rng, 200, 20, 3)
+    weights, learner = rng.uniform(0, 3, 200), kn.Ridge(penalty=1e-2, intercept=True)
+    state, _ = learner.update(learner.begin(V, 3, kn.Source(0, "t")), V, labels, weights)
+    X, Y = V.astype(np.float64), 10.0 * (labels[:, None] == np.arange(3))
+    centred = X - np.average(X, axis=0, weights=weights)
+    expected = Ridge(alpha=1e-2 * (weights @ centred**2).sum()).fit(X, Y, weights)
+    np.testing.assert_allclose(learner.readout(state).W, expected.coef_, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(learner.readout(state).bias, expected.intercept_, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_penalty_chosen_has_the_least_generalised_cross_validation_score(intercept):
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(80, 30)).astype(np.float32)
+    Y = (V[:, :2] + 3 * rng.normal(size=(80, 2)) + 5).astype(np.float32)
+    learner = kn.Ridge(penalty=None, intercept=intercept, rule=kn.Regression())
+    readout = learner.readout(learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, Y)[0])
+    X, T = V.astype(np.float64), Y.astype(np.float64)
+    if intercept:
+        X, T = X - X.mean(axis=0), T - T.mean(axis=0)
+
+    def score(share):
+        H = X @ np.linalg.solve(X.T @ X + share * (X**2).sum() * np.eye(30), X.T)
+        return ((T - H @ T) ** 2).sum() / (80 - intercept - np.trace(H)) ** 2
+
+    best = min(PENALTIES, key=score)
+    assert PENALTIES[0] < best < PENALTIES[-1]
+    expected = np.linalg.solve(X.T @ X + best * (X**2).sum() * np.eye(30), X.T @ T).T
+    np.testing.assert_allclose(readout.W, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_neurons_that_repeat_others_share_their_weights():
+    V, labels = episodes(np.random.default_rng(0), 400, 10, 3)
+    readout, _ = learned(kn.Ridge(penalty=0.0), np.hstack([V, V]), labels, 3)
+    np.testing.assert_allclose(readout.W[:, :10], readout.W[:, 10:], rtol=1e-3, atol=1e-3)
+
+
+def test_the_test_of_a_readout_counts_its_intercept():
+    """Without an intercept the rarer class cannot win where V is next to nothing."""
+    task = kn.StaticTask(kn.load_odours(), 12, seed=0, steps=5)
+    reservoir = kn.Reservoir(20, 0.2, seed=0)
+    learners = {"ridge": kn.Ridge(penalty=1.0, intercept=True)}
+    result = kn.train(learners, reservoir, task, 400, n_test=200)
+    V, labels, _ = next(reservoir.stream(task, 400, seed=0, batch_size=400))
+    readout, _ = learned(learners["ridge"], V, labels, 2, cut=400)
+    fresh = next(reservoir.stream(task, 200, seed=_seeding.derive(0, "test"), batch_size=200))
+    expected = (readout.outputs(fresh.states).argmax(axis=1) == fresh.labels).mean()
+    np.testing.assert_allclose(result.argmax_accuracy, expected)
+    without = (readout._replace(bias=None).outputs(fresh.states).argmax(axis=1) == fresh.labels).mean()
+    assert without != expected
+
+
+@pytest.mark.parametrize("weights", [np.ones(19), -np.ones(20), np.full(20, np.inf), np.full(20, np.nan)])
+def test_weights_that_make_no_sense_are_refused(weights):
+    V, labels = episodes(np.random.default_rng(0), 20, 6, 3)
+    with pytest.raises(ValueError, match="weights must"):
+        kn.Ridge().update(kn.Ridge().begin(V, 3, kn.Source(0, "t")), V, labels, weights)
+
+
+def test_recursive_least_squares_learns_real_numbers():
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(400, 10)).astype(np.float32)
+    Y = V[:, :1] * 3 - V[:, 1:2]
+    readout, info = learned(kn.RecursiveLeastSquares(rule=kn.Regression()), V, Y, 1)
+    np.testing.assert_allclose(readout.W, [[3, -1, *[0] * 8]], atol=0.01)
+    assert np.isnan(info.correct).all()
+    assert info.cost[-1] < 1e-3

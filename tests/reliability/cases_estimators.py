@@ -11,7 +11,7 @@ from tests.reliability.strategies import anything, arrays, counts, reals, words
 
 SERIES = RNG.integers(-8, 9, (8, 3, 2)) / 8
 ROWS = RNG.integers(-8, 9, (8, 4)) / 8
-RAGGED = [one[: 1 + i % 3] for i, one in enumerate(SERIES)]
+RAGGED = [series[: 1 + i % 3] for i, series in enumerate(SERIES)]
 CLASSES = np.arange(8) % 2
 NUMBERS = RNG.integers(-8, 9, 8) / 8
 SMALL = {"n_neurons": 8, "random_state": 0}
@@ -23,7 +23,7 @@ KINDS = {
     "ThresholdRegressor": ({"epochs": 2, "random_state": 0}, ROWS, NUMBERS),
 }
 LEARNER = words("ridge", "normalised", "composed", "metropolis", "gradient_thresholds", "gradient_weights", kn.Ridge(),
-                kn.Normalised(rule=kn.QLearning()), kn.Normalised, kn.RecursiveLeastSquares(), kn.GradientWeights())  # fmt: skip
+                kn.Ridge(start=kn.Percentile(50)),                 kn.Normalised(rule=kn.QLearning()), kn.Normalised, kn.RecursiveLeastSquares(), kn.GradientWeights())  # fmt: skip
 WEIGHT = words("balanced", {0: 1.0, 1: 2.0}, {0: 1.0}, {0: 0.0, 1: 0.0}, {0: -1, 1: 1}, {0: np.nan, 1: 1}, {0: "a", 1: 1},
                {0: 1e300, 1: 1}, {2: 1.0}, [1, 2])  # fmt: skip
 STATE = words(0, 2**32, np.random.RandomState(0), np.random.default_rng(0), np.random)
@@ -77,10 +77,10 @@ for name, (_, X, y) in KINDS.items():
     assert not set(names) - set(SETTINGS), set(names) - set(SETTINGS)
     see = used(name, X)
     case(name, lambda name=name, **settings: fitted(name, **settings), lambda: {},
-         {one: SETTINGS[one] for one in names}, see=see, errors=(kn.Diverged,),
+         {setting: SETTINGS[setting] for setting in names}, see=see, errors=(kn.Diverged,),
          words={"n_neurons": ("n_neurons", "neurons"), "random_state": ("random_state", "seed")})  # fmt: skip
     almost = words([], SERIES.tolist(), RAGGED, [*RAGGED, None], [*RAGGED, SERIES[0, :, :1]], np.array([*RAGGED, None], object),
-                   [one[:, 0] for one in RAGGED], SERIES[:, :, 0], np.array([*RAGGED], object), RAGGED[:1] * 8)  # fmt: skip
+                   [series[:, 0] for series in RAGGED], SERIES[:, :, 0], np.array([*RAGGED], object), RAGGED[:1] * 8)  # fmt: skip
     given = {"X": almost | arrays(X), "y": anything() if y is None else arrays(y) | words(list("abababab"), y == y[0])}
     valid = {"X": X} if y is None else {"X": X, "y": y}
     case(f"{name}.fit", lambda name=name, **given: make(name).fit(**given), valid.copy, given, clothes=valid, see=fit_of,

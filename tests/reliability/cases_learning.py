@@ -78,12 +78,11 @@ LEARNERS = {
 }
 TOLD_STATES = ("states", "weights")
 for name, learner in LEARNERS.items():
-    kind, plain = type(learner), "rule" not in vars(learner)
-    settings = (
-        {"penalty": reals(), "target": reals(), "start": words(0.5, None, kn.Percentile(50))} if plain else SETTINGS
-    )
-    if name == "RecursiveLeastSquares":
-        settings = {"penalty": reals(), "target": reals()}
+    kind, plain, settings = type(learner), name in ("Ridge", "RecursiveLeastSquares"), SETTINGS
+    if plain:
+        settings = {"penalty": reals(), "rule": SETTINGS["rule"]}
+    if name == "Ridge":
+        settings |= {"start": words(0.5, None, kn.Percentile(50)), "intercept": anything()}
     case(name, lambda kind=kind, **settings: learned(kind(**settings)),
          lambda name=name: {} if name not in ("Metropolis", "Composed") else {"start": 0.5},
          settings, see=lambda found: found[0], errors=(kn.Diverged,),
@@ -95,7 +94,8 @@ for name, learner in LEARNERS.items():
     state = learner.update(learner.begin(V, 3, SOURCE), V, LABELS)[0]
     case(f"{name}.update", learner.update, lambda state=state: {"state": state, "V": V, "labels": LABELS},
          {"state": words(LEARNERS["Learner"].begin(V, 3, SOURCE), LEARNERS["Metropolis"].begin(V, 2, SOURCE)),
-          "V": arrays(V), "labels": arrays(LABELS)}, clothes={"V": V, "labels": LABELS}, nan=True,
+          "V": arrays(V), "labels": arrays(LABELS), **({"weights": arrays(np.ones(len(V)))} if name == "Ridge" else {})},
+         clothes={"V": V, "labels": LABELS}, nan=True,
          errors=(kn.Diverged,), words={"V": (*TOLD_STATES, "labels"), "labels": ("labels", "states"),
                                        "state": ("state", "labels")})  # fmt: skip
     case(f"{name}.readout", learner.readout, lambda state=state: {"state": state},

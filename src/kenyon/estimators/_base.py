@@ -1,14 +1,16 @@
-"""What all estimators that learn have in common: fit, partial_fit, early stopping, measures, saving and pictures."""
+"""What all learning estimators share: fit, partial_fit, early stopping, measures, saving and plots."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -17,34 +19,34 @@ from kenyon import _checks, metrics
 from kenyon.estimators import _training
 from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
 from kenyon.estimators._series import Series, chunks, naming
-from kenyon.estimators._training import States, Told, Training
+from kenyon.estimators._training import Examples, States, Targets, Training
+from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.progress import show_progress
+from kenyon.readout import Readout
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CALIBRATION_SERIES = 1000  # series that units and starts are taken from
 TARGET = 10.0  # size of the outputs wanted
+Indices = NDArray[np.intp]
+Weights = NDArray[np.float64] | None
 
 
-def threads(n_jobs: Any) -> int:
-    """Return the number of threads that `n_jobs` asks for."""
-    if n_jobs is not None and _checks.integer("n_jobs", n_jobs, -_checks.WHOLE) == 0:
-        raise ValueError("n_jobs must be a number of threads, -1 for all cores or None, not 0")
-    return int(effective_n_jobs(n_jobs))
-
-
-def random_numbers(random_state: Any) -> np.random.RandomState:
-    """Return the generator that `random_state` is, or decides."""
+def random_numbers(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
+    """Return the random number generator that `random_state` stands for."""
     with naming("random_state"):
         return check_random_state(random_state)
 
 
-def seed_of(random_state: Any) -> int:
-    """Return the seed of a fit."""
-    return int(random_numbers(random_state).randint(2**31 - 1))
+@dataclass(eq=False, repr=False)
+class Estimator(BaseEstimator):
+    """An estimator that simulates in threads, has a seed and can be saved."""
 
-
-class Saved(BaseEstimator):
-    """An estimator that can be written to a file."""
+    _: KW_ONLY
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this estimator to a file, without pickle; `kenyon.load` reads it.
@@ -52,50 +54,73 @@ class Saved(BaseEstimator):
         Parameters
         ----------
         path
-            The file's name; an existing file is replaced at once, or not at all.
+            The file's name; an existing file is replaced atomically.
         """
         from kenyon.saving import save
 
         check_is_fitted(self)
         save(path, self)
 
+    def _threads(self) -> int:
+        if self.n_jobs is not None and _checks.integer("n_jobs", self.n_jobs, -_checks.WHOLE) == 0:
+            raise ValueError("n_jobs must be a number of threads, -1 for all cores or None, not 0")
+        return int(effective_n_jobs(self.n_jobs))
 
-class LearningEstimator(Saved, ABC):
-    """An estimator with a course of learning. Subclasses say what goes in and what is told."""
+    def _new_seed(self) -> int:
+        return int(random_numbers(self.random_state).randint(2**31 - 1))
 
-    _signed = False  # states may be negative, and 0 means nothing special
+    def _calibrate(self, series: Series, seed: int) -> NDArray[np.float32]:
+        """Return the states of some of the series, which units and thresholds are taken from."""
+        some = np.sort(np.random.default_rng(seed).permutation(len(series))[:CALIBRATION_SERIES])
+        return self._encode(series.take(some))
+
+    def _encode(self, series: Series) -> NDArray[np.float32]:
+        states = [self.encoder_.states(series.take(part), self._threads()) for part in chunks(len(series))]
+        return np.concatenate(states)
+
+
+@dataclass(eq=False, repr=False)
+class LearningEstimator(Estimator, ABC):
+    """An estimator that learns. Subclasses decide what goes in and what comes out."""
+
+    learner: str | LearnerProtocol = "ridge"
+    _: KW_ONLY
+    epochs: int = 40
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    patience: int = 5
+    warm_start: bool = False
+    verbose: int | bool = 0
+
+    _rule: ClassVar[Supervised | Regression] = Supervised(TARGET)  # what it learns from; regressors have another
+    _signed = False  # whether states may be negative, and 0 has no special meaning
 
     @abstractmethod
     def _series(self, X: Any, *, reset: bool) -> Series:
-        """Return what was handed in, checked."""
+        """Return the validated input."""
 
     @abstractmethod
     def _encoder(self, series: Series, seed: int) -> Any:
         """Return what turns series into states."""
 
     @abstractmethod
-    def _score(self, y: NDArray[np.float64], told: Told) -> float:
-        """Return how good outputs are."""
+    def _score(self, y: NDArray[np.float64], targets: Targets) -> float:
+        """Return the score of outputs."""
 
     @abstractmethod
-    def _held_out(self, told: Told) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the numbers of series to learn from, and of those held out."""
+    def _held_out(self, targets: Targets) -> tuple[Indices, Indices]:
+        """Return the indices of the series to learn from, and of those held out."""
 
     @property
-    @abstractmethod
-    def _rule(self) -> Supervised | Regression:
-        """What is told."""
-
-    @property
-    def _threads(self) -> int:
-        return threads(self.n_jobs)
+    def _continues(self) -> bool:
+        return self.warm_start and hasattr(self, "_training")
 
     def _check_parameters(self) -> None:
         for name in ("early_stopping", "warm_start"):
             _checks.flag(name, getattr(self, name))
         if not isinstance(self.verbose, (bool, np.bool_)):
             _checks.integer("verbose", self.verbose, 0)
-        threads(self.n_jobs)
+        self._threads()
         _checks.integer("epochs", self.epochs, 1)
         _checks.integer("patience", self.patience, 1)
         fraction = _checks.real("validation_fraction", self.validation_fraction, 0.0, open_low=True)
@@ -104,109 +129,91 @@ class LearningEstimator(Saved, ABC):
         _training.pick(self.learner, self._rule)
 
     def _begin(self, series: Series, n_outputs: int) -> None:
-        """Calibrate on these series, and begin to learn."""
-        self._seed = seed_of(self.random_state)
+        """Calibrate on these series, and start with empty weights."""
+        self._seed = self._new_seed()
         self.encoder_ = self._encoder(series, self._seed)
-        rng = np.random.default_rng(self._seed)
-        some = np.sort(rng.permutation(len(series))[:CALIBRATION_SERIES])
-        V = np.concatenate([self.encoder_.states(series.take(some[part]), self._threads) for part in chunks(len(some))])
+        V = self._calibrate(series, self._seed)
         self._training = _training.begin(self.learner, V, n_outputs, self._rule, self._seed, signed=self._signed)
         self._passes, self.learning_curve_ = 0, {"epoch": np.empty(0, int), "training": np.empty(0)}
 
     def _states(self, series: Series) -> States:
-        units, threads = self._training.units, self._threads
+        units, threads = self._training.units, self._threads()
 
-        def make(numbers: NDArray[np.intp]) -> NDArray[np.float32]:
+        def make(numbers: Indices) -> NDArray[np.float32]:
             return units.apply(self.encoder_.states(series.take(numbers), threads))
 
         return States(make, len(series), self.encoder_.width)
 
-    def _learn(self, series: Series, told: Told, weights: NDArray[np.float64] | None, n_outputs: int) -> None:
-        """Learn in as many passes as asked for, or until a part held out gets no better."""
-        if not (self.warm_start and hasattr(self, "_training")):
+    def _learn(self, series: Series, targets: Targets, weights: Weights, n_outputs: int) -> None:
+        """Learn in as many passes as requested, or until the score on a held-out part stops improving."""
+        if not self._continues:
             self._begin(series, n_outputs)
-        states, seen, held = self._states(series), np.arange(len(series)), None
-        course: Training = self._training
-        epochs = 1 if course.closed else self.epochs
-        if self.early_stopping and not course.closed:
-            seen, held = self._held_out(told)
-        best, curve, scores = (-np.inf, course), [], []
-        own = None if weights is None else weights[seen] / weights[seen].mean()
-        repeat = None if course.closed else own
+        training, seen, held = self._training, np.arange(len(series)), None
+        epochs = 1 if training.closed_form else self.epochs
+        if self.early_stopping and not training.closed_form:
+            seen, held = self._held_out(targets)
+        data = Examples(self._states(series), targets, None if weights is None else weights / weights[seen].mean())
+        best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
-            for epoch, order in enumerate(_training.orders(len(seen), repeat, epochs, self._seed, self._passes)):
-                course, good = self._one_pass(
-                    course, states, seen[order], told, _training.cooling(epoch, epochs), own, order
-                )
-                curve.append(self._progressive(good, told[seen[order]]))
+            for epoch, order in enumerate(self._orders(data, seen, epochs)):
+                training, progress = self._pass(training, data, seen[order], _training.cooling(epoch, epochs))
+                curve.append(progress)
                 advance(len(seen))
                 if held is not None:
-                    scores.append(self._validate(course, states, held, told))
-                    best = max(best, (scores[-1], course), key=lambda pair: pair[0])
-                    if len(scores) - 1 - int(np.argmax(scores)) >= self.patience:
-                        break
-        self._finish(course if held is None else best[1], states, seen, told, curve, scores)
+                    scores.append(self._validate(training, data, held))
+                if held is None or int(np.argmax(scores)) == epoch:
+                    best = training
+                elif epoch - int(np.argmax(scores)) >= self.patience:
+                    break
+        self._finish(best, data, seen, curve, scores)
 
-    def _one_pass(
-        self,
-        course: Training,
-        states: States,
-        numbers: NDArray[np.intp],
-        told: Told,
-        cooling: float,
-        weights: NDArray[np.float64] | None,
-        order: NDArray[np.intp],
-    ) -> tuple[Training, float]:
-        total = 0.0
-        for part in chunks(len(numbers)):
-            now = numbers[part]
-            share = None if weights is None else weights[order[part]]
-            course, good = course.learn(states[now], told[now], cooling, share)
-            total += good
-        return course, total
-
-    def _partial(self, series: Series, told: Told, weights: NDArray[np.float64] | None, n_outputs: int) -> None:
+    def _partial(self, series: Series, targets: Targets, weights: Weights, n_outputs: int) -> None:
         """Learn once from these series, in their order."""
         if not hasattr(self, "_training"):
             self._begin(series, n_outputs)
-        numbers = np.arange(len(series))
-        if weights is not None and not self._training.closed:
-            numbers = np.sort(next(_training.orders(len(series), weights, 1, self._seed, self._passes)))
-        states = self._states(series)
-        course, good = self._one_pass(self._training, states, numbers, told, 1.0, weights, numbers)
-        self._finish(course, states, np.arange(len(series)), told, [self._progressive(good, told[numbers])], [])
+        data, seen = Examples(self._states(series), targets, weights), np.arange(len(series))
+        training, progress = self._pass(self._training, data, np.sort(next(self._orders(data, seen, 1))))
+        self._finish(training, data, seen, [progress], [])
 
-    def _progressive(self, good: float, told: Told) -> float:
-        """Return how good the outputs were while learning, each before its own update."""
+    def _orders(self, data: Examples, seen: Indices, epochs: int) -> Iterator[Indices]:
+        """Yield the order of each pass; learners in closed form take weights, others see series more or less often."""
+        repeats = None if data.weights is None or self._training.closed_form else data.weights[seen]
+        return _training.orders(len(seen), repeats, epochs, self._seed, self._passes)
+
+    def _pass(
+        self, training: Training, data: Examples, numbers: Indices, cooling: float = 1.0
+    ) -> tuple[Training, float]:
+        """Learn from the series with these numbers; return their score too, each before its own update."""
+        total = 0.0
+        for part in chunks(len(numbers)):
+            now = numbers[part]
+            weights = None if data.weights is None else data.weights[now]
+            training, result = training.learn(data.states[now], data.targets[now], cooling, weights)
+            total += result
         if isinstance(self._rule, Regression):
-            return 1.0 - good / max(float((told.astype(np.float64) ** 2).sum()), np.finfo(float).tiny)
-        return good / max(1, len(told))
+            square = float((data.targets[numbers].astype(np.float64) ** 2).sum())
+            return training, 1.0 - total / max(square, np.finfo(float).tiny)
+        return training, total / max(1, len(numbers))
 
-    def _validate(self, course: Training, states: States, numbers: NDArray[np.intp], told: Told) -> float:
-        readout = course.readout()
-        y = [readout_outputs(readout, states[numbers[part]]) for part in chunks(len(numbers))]
-        return self._score(np.concatenate(y), told[numbers])
+    def _validate(self, training: Training, data: Examples, numbers: Indices) -> float:
+        readout = training.readout()
+        y = [readout_outputs(readout, data.states[numbers[part]]) for part in chunks(len(numbers))]
+        return self._score(np.concatenate(y), data.targets[numbers])
 
     def _finish(
-        self,
-        course: Training,
-        states: States,
-        seen: NDArray[np.intp],
-        told: Told,
-        curve: list[float],
-        scores: list[float],
+        self, training: Training, data: Examples, seen: Indices, curve: list[float], scores: list[float]
     ) -> None:
-        """Keep what was learned, and measure it on what it was learned from."""
-        self._training, self.readout_ = course, course.readout()
+        """Keep what was learned, and measure it on the series it was learned from."""
+        self._training, self.readout_ = training, training.readout()
         first = self._passes
         self._passes += len(curve)
         self.n_epochs_ = len(curve)
-        units = course.units
+        units = training.units
         size = np.where(units.factor > 0, units.factor, 1).astype(np.float64)
         self.theta_ = self.readout_.theta / size + units.shift * self.readout_.thresholds
-        final = self._measure(states, seen, told)
-        if course.closed:
-            curve = [final]
+        final = self._measure(data, seen)
+        if np.isnan(curve[-1]):  # the learner makes no choices while it learns
+            curve[-1] = final
         old = self.learning_curve_
         self.learning_curve_ = {
             "epoch": np.concatenate([old["epoch"], np.arange(first + 1, self._passes + 1)]),
@@ -215,56 +222,53 @@ class LearningEstimator(Saved, ABC):
         if scores:
             self.learning_curve_["validation"] = np.concatenate([old.get("validation", np.full(first, np.nan)), scores])
 
-    def _measure(self, states: States, seen: NDArray[np.intp], told: Told) -> float:
-        """Set the coding level and, with classes, the specificity; return the score, all on `seen`."""
+    def _measure(self, data: Examples, seen: Indices) -> float:
+        """Set the coding level and, with classes, the specificity; return the score. All of it on `seen`."""
         units, readout = self._training.units, self.readout_
         rest = units.apply(np.zeros_like(units.shift)[None])
         n_classes = 0 if isinstance(self._rule, Regression) else len(readout.W)
         active, counts, outputs = 0.0, np.zeros((self.encoder_.width, n_classes)), []
         for part in chunks(len(seen)):
-            U = states[seen[part]]
+            U = data.states[seen[part]]
             on = readout.features(U) > 0 if readout.thresholds else rest != U
             active += float(on.sum())
             if n_classes:
-                counts += metrics.class_sums(on, told[seen[part]].astype(np.intp), n_classes)
+                counts += metrics.class_sums(on, data.targets[seen[part]].astype(np.intp), n_classes)
             outputs.append(readout_outputs(readout, U))
         self.coding_level_ = active / (len(seen) * self.encoder_.width)
         if n_classes:
             self.specificity_ = metrics.specificity(counts, len(seen), mean=True)
-        return self._score(np.concatenate(outputs), told[seen])
+        return self._score(np.concatenate(outputs), data.targets[seen])
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """Return y of the readout, in double precision, for series that are checked first."""
+        """Return y of the readout for new series, in double precision."""
         check_is_fitted(self)
         series = self._series(X, reset=False)
-        states = self._states(series)
-        return np.concatenate(
-            [
-                readout_outputs(self.readout_, states.make(np.arange(part.start, part.stop)))
-                for part in chunks(len(series))
-            ]
-        )
+        make, numbers = self._states(series).make, np.arange(len(series))
+        return np.concatenate([readout_outputs(self.readout_, make(numbers[part])) for part in chunks(len(series))])
 
-    def plot_learning_curve(self, *, ax: Any = None) -> LearningCurveDisplay:
-        """Draw how good outputs were, pass by pass."""
+    def plot_learning_curve(self, *, ax: Axes | None = None) -> LearningCurveDisplay:
+        """Plot the score of each pass."""
         return LearningCurveDisplay.from_estimator(self, ax=ax)
 
-    def plot_thresholds(self, *, ax: Any = None) -> ThresholdsDisplay:
-        """Draw how thresholds are spread over the neurons."""
+    def plot_thresholds(self, *, ax: Axes | None = None) -> ThresholdsDisplay:
+        """Plot the distribution of thresholds over the neurons."""
         return ThresholdsDisplay.from_estimator(self, ax=ax)
 
-    def plot_code(self, X: Any, y: Any = None, *, ax: Any = None) -> CodeDisplay:
-        """Draw which neurons are active for which series."""
+    def plot_code(
+        self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike | None = None, *, ax: Axes | None = None
+    ) -> CodeDisplay:
+        """Plot which neurons are active for which series."""
         return CodeDisplay.from_estimator(self, X, y, ax=ax)
 
-    def code(self, X: Any) -> NDArray[np.float32]:
-        """Return x = relu(V - theta) of each series, what the readout sees, shape (n, n_neurons)."""
+    def code(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float32]:
+        """Return x = relu(V - theta) of each series, which is what the readout sees, shape (n, n_neurons)."""
         check_is_fitted(self)
         series = self._series(X, reset=False)
         return self.readout_.features(self._states(series)[np.arange(len(series))])
 
 
-def readout_outputs(readout: Any, U: NDArray[np.float32]) -> NDArray[np.float64]:
+def readout_outputs(readout: Readout, U: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return y in double precision, so that it does not depend on how rows are batched."""
     y = readout.features(U).astype(np.float64) @ readout.W.T.astype(np.float64)
     return np.asarray(y if readout.bias is None else y + readout.bias)

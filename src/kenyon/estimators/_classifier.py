@@ -1,7 +1,9 @@
-"""The part of an estimator that is told classes."""
+"""The part of an estimator that learns classes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,23 +16,22 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from kenyon.estimators._base import TARGET, LearningEstimator, random_numbers
-from kenyon.estimators._series import check_as_many, check_unmasked, check_weights, naming
-from kenyon.estimators._training import Told
-from kenyon.learning.rules import Supervised
+from kenyon.estimators._base import Indices, LearningEstimator, Weights, random_numbers
+from kenyon.estimators._series import check_given, check_same_length, check_unmasked, check_weights, naming
+from kenyon.estimators._training import Targets
 from kenyon.readout import draw_choices
 
 HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
 
 
+@dataclass(eq=False, repr=False)
 class ClassifierPart(ClassifierMixin, LearningEstimator):
-    """LearnerProtocol one label per series."""
+    """Learns one label per series."""
 
-    @property
-    def _rule(self) -> Supervised:
-        return Supervised(TARGET)
+    _: KW_ONLY
+    class_weight: dict[Any, float] | str | None = None
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike) -> Self:
         """Learn from labelled series.
 
         Parameters
@@ -38,12 +39,12 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         X
             Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
         y
-            A label for each, of at least two classes, each seen twice or more.
+            A label for each series: at least two classes, each of which occurs at least twice.
         """
         self._check_parameters()
         labels = self._labels(y)
-        series = self._series(X, reset=not (self.warm_start and hasattr(self, "_training")))
-        check_as_many(series, labels)
+        series = self._series(X, reset=not self._continues)
+        check_same_length(series, labels)
         with naming("y"):
             classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         self._check_classes(classes, counts)
@@ -51,50 +52,52 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         self._learn(series, codes.astype(np.intp), self._weights(classes, labels, codes), len(classes))
         return self
 
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn once from some series, in their order, and go on from there at the next call.
+    def partial_fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn once from some series, in their order; the next call continues from there.
 
         Parameters
         ----------
         X, y
-            As in `fit`. The first batch decides the scaling of the input, thresholds and step sizes, and should be
-            like those to come.
+            As in `fit`. The first batch determines the scaling of the input, the thresholds and the step sizes, and
+            should be typical of later ones.
         classes
-            All labels that will ever come; needed at the first call.
+            All labels that may occur in any call; required in the first.
         """
         self._check_parameters()
         first = not hasattr(self, "_training")
         if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: all labels that will ever come")
+            raise ValueError("classes must be passed on the first call to partial_fit: all labels that may occur")
         labels = self._labels(y)
         known = self.classes_ if classes is None else self._known(classes)
         if not first and not np.array_equal(known, self.classes_):
             raise ValueError(f"classes {known.tolist()} differ from those of the first call, {self.classes_.tolist()}")
         if len(known) < 2:
-            raise ValueError(f"classes holds one class only, {known[0]!r}; at least two are needed")
+            raise ValueError(f"classes contains only one class, {known[0]!r}; at least two are needed")
         with naming("y"):
             unknown = np.setdiff1d(labels, known)
         if len(unknown):
             raise ValueError(f"y has labels that are not in classes: {unknown.tolist()}")
         if self.class_weight == "balanced":
-            raise ValueError('class_weight="balanced" needs all labels at once; give partial_fit a dict of weights')
+            raise ValueError('class_weight="balanced" needs all labels at once; with partial_fit use a dict of weights')
         series = self._series(X, reset=first)
-        check_as_many(series, labels)
+        check_same_length(series, labels)
         codes = np.searchsorted(known, labels).astype(np.intp)
         self.classes_ = known
-        self._partial(series, codes, self._weights(known, labels, codes, whole=False), len(known))
+        self._partial(series, codes, self._weights(known, labels, codes), len(known))
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest label of each series."""
+    def predict(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:
+        """Return the most likely label of each series."""
         y = self._outputs(X)
         return np.asarray(self.classes_[y.argmax(axis=1)])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return softmax(y), the probability with which `decide` takes each class, shape (n, n_classes)."""
-        return np.asarray(softmax(np.asarray(self._outputs(X) / self.readout_.temperature, np.float64), axis=1))
+    def predict_proba(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:
+        """Return softmax(y), the probability with which `decide` picks each class, shape (n, n_classes)."""
+        return np.asarray(softmax(self._outputs(X) / self.readout_.temperature, axis=1))
 
-    def decide(self, X: Any, random_state: Any = None) -> NDArray[Any]:
+    def decide(
+        self, X: ArrayLike | Sequence[ArrayLike], random_state: int | np.random.RandomState | None = None
+    ) -> NDArray[Any]:
         """Return a label for each series, drawn with the probabilities of `predict_proba`.
 
         Parameters
@@ -102,32 +105,29 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         X
             As in `fit`.
         random_state
-            Decides what is drawn; by default another draw at every call.
+            Seed of the draws; by default every call draws anew.
         """
         probabilities = self.predict_proba(X)
         uniforms = random_numbers(random_state).uniform(size=len(probabilities))
         return np.asarray(self.classes_[draw_choices(probabilities, uniforms)])
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of series whose likeliest label is the right one."""
-        found, labels, weights = self.predict(X), self._labels(y), check_weights(sample_weight)
+    def score(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of series whose most likely label is correct."""
+        predicted, labels, weights = self.predict(X), self._labels(y), check_weights(sample_weight)
         with naming("y"):
-            return float(accuracy_score(labels, found, sample_weight=weights))
+            return float(accuracy_score(labels, predicted, sample_weight=weights))
 
     def _labels(self, y: Any) -> NDArray[Any]:
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
-        check_unmasked("y", y)
+        check_given(self, y)
         with naming("y"):
             labels = column_or_1d(y, warn=True)
         for i, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
             if label is None or label != label:
-                raise ValueError(f"y[{i}] is a missing label ({label}); leave the series out")
-        with np.errstate(over="ignore"):  # what becomes infinite is refused
+                raise ValueError(f"y[{i}] is a missing label ({label}); remove the series")
+        with np.errstate(over="ignore"):  # infinities are refused below
             sizes = np.abs(labels.astype(np.float64)) if labels.dtype.kind == "f" else np.zeros(0)
         if not (sizes <= 2.0**53).all():
-            raise ValueError(f"y must hold labels, and numbers among them be whole, not {labels[sizes.argmax()]}")
+            raise ValueError(f"y must hold labels; numbers must be whole and up to 2^53, not {labels[sizes.argmax()]}")
         with naming("y"):
             check_classification_targets(labels)
         return np.asarray(labels)
@@ -137,45 +137,42 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         with naming("classes"):
             known = np.unique(column_or_1d(classes))
         if len(known) == 0 or (known.dtype.kind in "fc" and np.isnan(known).any()):
-            raise ValueError(f"classes must be all labels that will ever come, none missing, not {known.tolist()}")
+            raise ValueError(f"classes must hold all labels that may occur, none missing, not {known.tolist()}")
         return known
 
     def _check_classes(self, classes: NDArray[Any], counts: NDArray[np.intp]) -> None:
         if len(classes) < 2:
-            raise ValueError(f"y holds one class only, {classes[0]!r}; at least two are needed")
+            raise ValueError(f"y contains only one class, {classes[0]!r}; at least two are needed")
         if counts.min() < 2:
             label = classes[counts.argmin()]
             raise ValueError(
-                f"y holds the label {label!r} once only; fit needs each label at least twice, so that it can be both "
-                "learned and checked. Leave it out, or use partial_fit, which takes what comes"
+                f"y contains the label {label!r} only once; fit needs each label at least twice, to learn it and to "
+                "check it. Remove it, or use partial_fit, which has no such limit"
             )
-        if self.warm_start and hasattr(self, "_training") and not np.array_equal(classes, self.classes_):
+        if self._continues and not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"warm_start goes on with classes {self.classes_.tolist()}, but y holds {classes.tolist()}"
+                f"warm_start continues with classes {self.classes_.tolist()}, but y contains {classes.tolist()}"
             )
 
-    def _weights(
-        self, classes: NDArray[Any], labels: NDArray[Any], codes: NDArray[np.intp], whole: bool = True
-    ) -> NDArray[np.float64] | None:
+    def _weights(self, classes: NDArray[Any], labels: NDArray[Any], codes: Indices) -> Weights:
         if self.class_weight is None:
             return None
-        present = classes if whole else np.unique(labels)
-        by_class = np.zeros(len(classes))
+        present, by_class = np.unique(codes), np.zeros(len(classes))
         with naming("class_weight"):
-            found = compute_class_weight(self.class_weight, classes=present, y=labels)
-        if not ((found >= 0) & (found <= HEAVIEST)).all() or not found.any():
-            raise ValueError(f"class_weight must be from 0 to {HEAVIEST:g}, and not all 0, not {found.tolist()}")
-        by_class[np.searchsorted(classes, present)] = found
+            by_label = compute_class_weight(self.class_weight, classes=classes[present], y=labels)
+        if not ((by_label >= 0) & (by_label <= HEAVIEST)).all() or not by_label.any():
+            raise ValueError(f"class_weight must be from 0 to {HEAVIEST:g}, and not all 0, not {by_label.tolist()}")
+        by_class[present] = by_label
         return by_class[codes]
 
-    def _held_out(self, told: Told) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        n, n_classes = len(told), len(self.classes_)
+    def _held_out(self, targets: Targets) -> tuple[Indices, Indices]:
+        n, n_classes = len(targets), len(self.classes_)
         size = max(n_classes, round(self.validation_fraction * n))
         if size > n - n_classes:
             raise ValueError(f"early_stopping holds out at least one series of each class; {n} series are too few")
         split = StratifiedShuffleSplit(1, test_size=size, random_state=self._seed)
-        seen, held = next(split.split(np.zeros(n), told))
+        seen, held = next(split.split(np.zeros(n), targets))
         return np.sort(seen), np.sort(held)
 
-    def _score(self, y: NDArray[np.float64], told: Told) -> float:
-        return float((y.argmax(axis=1) == told).mean())
+    def _score(self, y: NDArray[np.float64], targets: Targets) -> float:
+        return float((y.argmax(axis=1) == targets).mean())

@@ -1,22 +1,32 @@
-"""Pictures of what was learned, as scikit-learn's Display objects: data first, drawing when asked."""
+"""Plots of what was learned, as scikit-learn Display objects, which hold the data and draw on request."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks
 from kenyon.estimators._series import naming
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#595959"  # of Okabe and Ito's palette, which all readers can tell apart
-SHOWN_NEURONS, SHOWN_SERIES = 200, 200  # at most, in the picture of a code
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+BLUE, ORANGE, GREY = (
+    "#0072B2",
+    "#D55E00",
+    "#595959",
+)  # from Okabe and Ito's palette, which is safe for colour-blind readers
+SHOWN_NEURONS, SHOWN_SERIES = 200, 200  # at most, in the plot of a code
 
 
-def _check_learned(estimator: Any) -> None:
-    """Refuse what is not fitted, or does not learn."""
+def _check_learned(estimator: BaseEstimator) -> None:
+    """Refuse estimators that are not fitted or do not learn."""
     with naming("estimator"):
         check_is_fitted(estimator)
     if not hasattr(estimator, "learning_curve_"):
@@ -33,31 +43,31 @@ def _same_length(name: str, values: Any, n: int, *, kinds: str = "fiub") -> NDAr
 
 
 class _Display:
-    """A picture that is drawn on axes of its own, or on those given."""
+    """A plot on new axes, or on those given."""
 
-    ax_: Any
-    figure_: Any
+    ax_: Axes
+    figure_: Figure | SubFigure
 
-    def _axes(self, ax: Any) -> Any:
+    def _axes(self, ax: Axes | None) -> Axes:
         if ax is None:
             import matplotlib.pyplot as plt
 
             _, ax = plt.subplots(layout="constrained")
         elif not hasattr(ax, "plot") or not hasattr(ax, "figure"):
-            raise ValueError(f"ax must be axes of matplotlib, or None, not {_checks.short_repr(ax)}")
+            raise ValueError(f"ax must be matplotlib axes or None, not {_checks.short_repr(ax)}")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
 
 class LearningCurveDisplay(_Display):
-    """How good outputs were, pass by pass.
+    """The score of each pass.
 
     Parameters
     ----------
     epoch, training
-        Numbers of the passes, and the score while learning.
+        Numbers of the passes, and the scores while learning.
     validation
-        The score on what was held out, or None.
+        The scores on the held-out part, or None.
     score_name
         "accuracy" or "R²".
     """
@@ -76,18 +86,15 @@ class LearningCurveDisplay(_Display):
         self.score_name = _checks.instance("score_name", score_name, str)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the curve of a fitted estimator."""
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
+        """Plot the learning curve of a fitted estimator."""
         _check_learned(estimator)
         curve = estimator.learning_curve_
         name = "accuracy" if hasattr(estimator, "classes_") else "R²"
-        display = cls(
-            epoch=curve["epoch"], training=curve["training"], validation=curve.get("validation"), score_name=name
-        )
-        return display.plot(ax=ax)
+        return cls(**curve, score_name=name).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on these axes, or on new ones."""
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Plot on these axes, or on new ones."""
         ax = self._axes(ax)
         ax.plot(self.epoch, self.training, color=BLUE, marker=".", label="while learning")
         if self.validation is not None:
@@ -95,13 +102,13 @@ class LearningCurveDisplay(_Display):
             ax.legend(frameon=False)
         low = min(0.0, float(np.nanmin(self.training))) if self.score_name == "accuracy" else None
         ax.set(xlabel="pass", ylabel=self.score_name, ylim=(low, None if low is None else 1.02))
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="x", integer=True)
         ax.spines[["top", "right"]].set_visible(False)
         return self
 
 
 class ThresholdsDisplay(_Display):
-    """How thresholds are spread over the neurons.
+    """The distribution of thresholds over the neurons.
 
     Parameters
     ----------
@@ -114,29 +121,25 @@ class ThresholdsDisplay(_Display):
     def __init__(self, *, theta: NDArray[np.float64], coding_level: float) -> None:
         self.theta = _checks.numbers("theta", theta, "(n_neurons,)", 1).astype(np.float64)
         if len(self.theta) == 0 or not (np.abs(self.theta) <= _checks.LARGE).all():
-            raise ValueError(f"theta must hold at least one threshold, all of them finite and up to {_checks.LARGE:g}")
+            raise ValueError(f"theta must hold at least one threshold, all finite and at most {_checks.LARGE:g}")
         self.coding_level = _checks.real("coding_level", coding_level, 0.0, 1.0)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw the thresholds of a fitted estimator."""
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
+        """Plot the thresholds of a fitted estimator."""
         _check_learned(estimator)
         if not estimator.readout_.thresholds:
-            raise ValueError(f"learner={estimator.learner!r} has no thresholds to draw; 'normalised' has")
+            raise ValueError(f"learner={estimator.learner!r} has no thresholds to plot; 'normalised' has")
         return cls(theta=estimator.theta_, coding_level=estimator.coding_level_).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on these axes, or on new ones."""
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Plot on these axes, or on new ones."""
         ax = self._axes(ax)
         with naming("theta"):
             ax.hist(self.theta, bins=40, color=BLUE)
         ax.axvline(self.theta.mean(), color=ORANGE)
-        ax.annotate(
-            f" mean {self.theta.mean():.3g}",
-            (self.theta.mean(), 0.97),
-            xycoords=("data", "axes fraction"),
-            color=ORANGE,
-        )
+        place, units = (self.theta.mean(), 0.97), ("data", "axes fraction")
+        ax.annotate(f" mean {self.theta.mean():.3g}", place, xycoords=units, color=ORANGE)
         ax.set(xlabel="threshold θ, in units of the states", ylabel="neurons")
         ax.set_title(f"{self.coding_level:.0%} of neurons active", loc="left", fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
@@ -151,18 +154,25 @@ class CodeDisplay(_Display):
     code
         x, shape (n_series, n_neurons).
     labels
-        A label for each series, by which they are sorted; or None.
+        A label for each series, by which series are sorted; or None.
     """
 
     def __init__(self, *, code: NDArray[np.float32], labels: NDArray[Any] | None = None) -> None:
         self.code = _checks.numbers("code", code, "(n_series, n_neurons)", 2)
         if self.code.size == 0 or not np.isfinite(self.code).all():
-            raise ValueError(f"code must hold at least one series and neuron, all of it finite, not {self.code.shape}")
+            raise ValueError(f"code must be finite, with at least one series and one neuron, not {self.code.shape}")
         self.labels = None if labels is None else _same_length("labels", labels, len(self.code), kinds="fiubUSO")
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, *, ax: Any = None) -> Self:
-        """Draw the code of some series: at most 200 of them, evenly taken, and as many neurons."""
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: ArrayLike | Sequence[ArrayLike],
+        y: ArrayLike | None = None,
+        *,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Plot the code of at most 200 series and 200 neurons, evenly spaced."""
         _check_learned(estimator)
         code = estimator.code(X)
         labels = None if y is None else _same_length("y", y, len(code), kinds="fiubUSO")
@@ -171,8 +181,8 @@ class CodeDisplay(_Display):
         order = order[:: -(-len(order) // SHOWN_SERIES)]
         return cls(code=code[order], labels=None if labels is None else labels[order]).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on these axes, or on new ones; neurons are sorted by the series for which they are most active."""
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Plot on these axes, or on new ones; neurons are sorted by the series for which they are most active."""
         ax = self._axes(ax)
         shown = self.code[:, :: -(-self.code.shape[1] // SHOWN_NEURONS)]
         shown = shown[:, np.argsort(shown.argmax(axis=0), kind="stable")]
@@ -187,8 +197,8 @@ class CodeDisplay(_Display):
             self._mark_classes(ax, self.labels)
         return self
 
-    def _mark_classes(self, ax: Any, labels: NDArray[Any]) -> None:
-        """Name classes below the series, and draw lines between them."""
+    def _mark_classes(self, ax: Axes, labels: NDArray[Any]) -> None:
+        """Label the classes below the series, and draw lines between them."""
         edges = np.flatnonzero(labels[1:] != labels[:-1]) + 1
         starts, ends = np.concatenate([[0], edges]), np.concatenate([edges, [len(labels)]])
         for edge in edges:

@@ -1,7 +1,7 @@
-"""From what a user hands in to states: scaling chosen from the data, then a reservoir; or features as they are.
+"""From user input to states: scaling chosen from the data, then a reservoir; or the features themselves.
 
 Channels are shifted by their means and divided by their standard deviation in double precision, so that the unit of
-the data changes nothing; a constant channel beside them lets neurons differ in what they respond to. The leak follows
+the data does not matter; an additional constant channel lets neurons differ in what they respond to. The leak follows
 the length of the series: a = 3 / T, so that the last state remembers the whole series, its end best.
 """
 
@@ -18,14 +18,14 @@ from kenyon.estimators._series import Series
 from kenyon.reservoir import Reservoir
 
 MEMORY = 3.0  # a T: the length of a series in time constants of the neurons
-CONSTANT = 1e-12  # a spread below this share of the mean is rounding
-SMALLEST_SPREAD = 1e-150  # a spread below this is none, for its square is none
-APART = 1000.0  # the ratio of two spreads above which channels are taken to have different units
-FEW_FEATURES = 100  # features, fewer than which are read with both signs
+CONSTANT = 1e-12  # smaller spreads, relative to the mean, are rounding errors
+SMALLEST_SPREAD = 1e-150  # smaller spreads underflow when squared
+APART = 1000.0  # ratio of spreads above which channels are assumed to have different units
+FEW_FEATURES = 100  # fewer features than this are read with both signs
 
 
 class Scaling(NamedTuple):
-    """How channels are brought to one size: (s - shift) factor."""
+    """How channels are brought to a common size: (s - shift) factor."""
 
     shift: NDArray[np.float64]
     factor: NDArray[np.float64]
@@ -35,7 +35,7 @@ class Scaling(NamedTuple):
         scaled = np.asarray((values.astype(np.float64) - self.shift) * self.factor)
         if scaled.min() < -_checks.BIG or scaled.max() > _checks.BIG:
             raise ValueError(
-                f"X has values more than {_checks.BIG:g} standard deviations away from those it was fitted to"
+                f"X has values more than {_checks.BIG:g} standard deviations away from those in the data fitted to"
             )
         return scaled.astype(np.float32)
 
@@ -56,21 +56,27 @@ def inverse(sd: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.fl
     return np.divide(1.0, sd, out=np.zeros_like(sd), where=varies)
 
 
-def choose_scaling(series: Series, kind: str) -> Scaling:
-    """Return the scaling of these series: each "channel" by its own spread, or all by the "overall" one.
-
-    "auto" takes the overall one unless spreads are so far apart that their units must differ.
-    """
+def standardisation(series: Series) -> tuple[Scaling, NDArray[np.float64]]:
+    """Return the scaling that gives every channel a spread of 1, and the spreads."""
     mean, sd = moments(series.steps)
     factor = inverse(sd, mean)
     if not factor.any():
         raise ValueError(
-            f"X does not vary: every feature is constant (n_samples={len(series)}), nothing can be learned"
+            f"X does not vary: all features are constant (n_samples={len(series)}), nothing can be learned"
         )
-    varying = sd[factor > 0]
-    if kind == "overall" or (kind == "auto" and varying.max() <= APART * varying.min()):
-        factor = np.where(factor > 0, 1.0 / np.sqrt((sd**2).mean()), 0.0)
-    return Scaling(mean, factor)
+    return Scaling(mean, factor), sd
+
+
+def choose_scaling(series: Series, kind: str) -> Scaling:
+    """Return the scaling of these series: each "channel" by its own spread, or all by the "overall" one.
+
+    "auto" is the overall one, unless the spreads are so far apart that the units must differ.
+    """
+    scaling, sd = standardisation(series)
+    varying = scaling.factor > 0
+    if kind == "overall" or (kind == "auto" and sd[varying].max() <= APART * sd[varying].min()):
+        return scaling._replace(factor=np.where(varying, 1.0 / np.sqrt((sd**2).mean()), 0.0))
+    return scaling
 
 
 class SeriesEncoder(NamedTuple):
@@ -78,7 +84,7 @@ class SeriesEncoder(NamedTuple):
 
     scaling: Scaling
     reservoir: Reservoir
-    n_steps: int  # for which a static row is shown
+    n_steps: int  # steps for which a static row is shown
 
     @property
     def width(self) -> int:
@@ -88,7 +94,7 @@ class SeriesEncoder(NamedTuple):
     def states(self, series: Series, threads: int) -> NDArray[np.float32]:
         """Return the state V of each series at its end, shape (n, n_neurons)."""
         if isinstance(series.values, list):
-            return self.reservoir.run([self._inputs(one) for one in series.values], threads=threads)
+            return self.reservoir.run([self._inputs(values) for values in series.values], threads=threads)
         inputs = self._inputs(series.values)
         if series.static:
             inputs = np.broadcast_to(inputs[:, None], (len(inputs), self.n_steps, inputs.shape[-1]))
@@ -100,25 +106,25 @@ class SeriesEncoder(NamedTuple):
 
 
 def leak_for(series: Series, n_steps: int) -> float:
-    """Return the leak rate that lets a neuron remember series of this length."""
+    """Return the leak rate at which neurons remember series of this length."""
     length = n_steps if series.static else float(np.median(series.lengths))
     return min(1.0, MEMORY / length)
 
 
 class RowEncoder(NamedTuple):
-    """Features of any origin, standardised."""
+    """Features from any source, standardised."""
 
     scaling: Scaling
-    both: bool  # with both signs, so that relu loses neither half
-    constant: bool  # with a 1 beside them, for readouts that have no other way to a constant output
+    both_signs: bool  # each feature and its negative, so that relu loses neither half
+    constant: bool  # and a 1, for readouts that have no other way to a constant output
 
     @property
     def width(self) -> int:
-        """Number of features that are read."""
-        return len(self.scaling.shift) * (2 if self.both else 1) + self.constant
+        """Number of states."""
+        return len(self.scaling.shift) * (2 if self.both_signs else 1) + self.constant
 
     def states(self, rows: Series, threads: int) -> NDArray[np.float32]:
-        """Return the features as a readout takes them."""
+        """Return the features as the readout sees them."""
         z = self.scaling.apply(rows.values)
-        parts = [z, -z] if self.both else [z]
+        parts = [z, -z] if self.both_signs else [z]
         return np.concatenate([*parts, np.ones((len(z), int(self.constant)), np.float32)], axis=1)

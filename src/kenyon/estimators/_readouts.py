@@ -1,7 +1,8 @@
-"""The learners on any feature matrix: states of anyone's reservoir, or features of any other origin."""
+"""The learners on any feature matrix: states of any reservoir, or features from any other source."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,20 @@ import numpy as np
 from kenyon import _checks
 from kenyon.estimators._base import LearningEstimator
 from kenyon.estimators._classifier import ClassifierPart
-from kenyon.estimators._encoding import FEW_FEATURES, RowEncoder, Scaling, inverse, moments
+from kenyon.estimators._encoding import FEW_FEATURES, RowEncoder, standardisation
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_rows
 from kenyon.estimators._training import pick
-from kenyon.learning.learners import Learner
+from kenyon.learning.protocol import LearnerProtocol
 
 
+@dataclass(eq=False, repr=False)
 class RowPart(LearningEstimator):
-    """Takes a feature matrix, and reads it as it is but for its units."""
+    """Takes a feature matrix, and reads it as it is apart from its units."""
+
+    learner: str | LearnerProtocol = "normalised"
+    _: KW_ONLY
+    both_signs: bool | None = None
 
     _signed = True
 
@@ -25,108 +31,40 @@ class RowPart(LearningEstimator):
         return check_rows(self, X, reset=reset)
 
     def _encoder(self, series: Series, seed: int) -> RowEncoder:
-        mean, sd = moments(series.steps)
-        both = self.both_signs
-        if both is None:
-            both = len(mean) < FEW_FEATURES
-        elif not isinstance(both, (bool, np.bool_)):
-            raise ValueError(f"both_signs must be True, False or None, not {_checks.short_repr(both)}")
-        factor = inverse(sd, mean)
-        if not factor.any():
-            raise ValueError(
-                f"X does not vary: every feature is constant (n_samples={len(series)}), nothing can be learned"
-            )
+        scaling, _ = standardisation(series)
+        both_signs = len(scaling.shift) < FEW_FEATURES if self.both_signs is None else self.both_signs
+        if not isinstance(both_signs, (bool, np.bool_)):
+            raise ValueError(f"both_signs must be True, False or None, not {_checks.short_repr(both_signs)}")
         learner = pick(self.learner, self._rule)
-        return RowEncoder(Scaling(mean, factor), bool(both), isinstance(learner, Learner) and not learner.thresholds)
+        constant = not (getattr(learner, "thresholds", False) or getattr(learner, "intercept", False))
+        return RowEncoder(scaling, bool(both_signs), constant)
 
 
-class ThresholdReadout(ClassifierPart, RowPart):
-    """Classify rows of any feature matrix by a readout that learns thresholds, or by any other of the learners.
+@dataclass(eq=False, repr=False)
+class ThresholdReadout(RowPart, ClassifierPart):
+    """Classify rows of any feature matrix with a readout that learns thresholds, or with any other learner.
 
-    Features are standardised first. It reads what ReservoirPy's, aeon's or anyone's states are: a matrix
-    (n, features).
+    Features are standardised first. They may be the states of ReservoirPy's, aeon's or any other library's models:
+    a matrix (n, features).
+
+    All other parameters are those of `ReservoirClassifier`, and so are the attributes `classes_`, `theta_`,
+    `coding_level_`, `specificity_`, `learning_curve_`, `n_epochs_` and `readout_`: their neurons are the features, in
+    standard deviations from the means.
 
     Parameters
     ----------
     learner
         As in `ReservoirClassifier`.
     both_signs
-        Read each feature and its negative, as relu would hide what lies below a threshold; by default, where there
-        are fewer than 100 features.
-    epochs, early_stopping, validation_fraction, patience, class_weight, warm_start, n_jobs, verbose, random_state
-        As in `ReservoirClassifier`.
-
-    Attributes
-    ----------
-    classes_, theta_, coding_level_, specificity_, learning_curve_, n_epochs_, readout_
-        As in `ReservoirClassifier`; the neurons are the features, in standard deviations from their means.
+        Read each feature and its negative, since relu hides what lies below a threshold; by default, if there are
+        fewer than 100 features.
     """
 
-    def __init__(
-        self,
-        learner: Any = "normalised",
-        *,
-        both_signs: bool | None = None,
-        epochs: int = 40,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 5,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.learner = learner
-        self.both_signs = both_signs
-        self.epochs = epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
-
-class ThresholdRegressor(RegressorPart, RowPart):
+@dataclass(eq=False, repr=False)
+class ThresholdRegressor(RowPart, RegressorPart):
     """Predict one number or several from rows of any feature matrix; `ThresholdReadout` for real targets.
 
-    Parameters
-    ----------
-    learner, both_signs
-        As in `ThresholdReadout`.
-    epochs, early_stopping, validation_fraction, patience, warm_start, n_jobs, verbose, random_state
-        As in `ReservoirRegressor`.
-
-    Attributes
-    ----------
-    theta_, coding_level_, learning_curve_, n_epochs_, readout_, target_shift_, target_scale_
-        As in `ReservoirRegressor`.
+    Parameters are those of `ThresholdReadout`, without `class_weight`. Attributes are those of `ReservoirRegressor`,
+    without `reservoir_`.
     """
-
-    def __init__(
-        self,
-        learner: Any = "normalised",
-        *,
-        both_signs: bool | None = None,
-        epochs: int = 40,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 5,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.learner = learner
-        self.both_signs = both_signs
-        self.epochs = epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state

@@ -1,23 +1,21 @@
-"""A course of learning on a user's own data: which learner, in which units, in how many passes.
+"""Learning from a user's own data: which learner, in which units, in how many passes.
 
-By name, a learner takes its sizes from the calibration states: a fixed step eta_W = 1 / max |x|^2, or with batches
-1 / mean |x|^2, which is stable, for steps are so below eta |x|^2 = 2; and eta_theta = k S2^2 / R^2 eta_W, as the
-normalised step has it. Readouts with thresholds see each neuron in units of its own standard deviation, so that one
-step, or one threshold, means the same to all; readouts without see V itself, in one unit for all.
+A learner given by name takes its step sizes from the calibration states. A fixed step is eta_W = 1 / max |x|^2, or
+1 / mean |x|^2 with batches: steps are stable below eta |x|^2 = 2. As in the normalised step,
+eta_theta = k S2^2 / R^2 eta_W. Readouts with thresholds see each neuron in units of its own standard deviation, so that
+a step or a threshold means the same for all; readouts without see V itself, in one unit for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
-from kenyon.estimators._closed_form import ClosedForm
-from kenyon.learning.controls import Ridge
 from kenyon.learning.learners import (
     HALVINGS,
     Composed,
@@ -28,20 +26,21 @@ from kenyon.learning.learners import (
     Normalised,
     Percentile,
 )
-from kenyon.learning.protocol import Diverged, Source
+from kenyon.learning.protocol import Diverged, LearnerProtocol, Source
+from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.readout import Readout
 
-BY_NAME: dict[str, Learner | ClosedForm] = {
-    "ridge": ClosedForm(),
+BY_NAME: dict[str, LearnerProtocol] = {
+    "ridge": Ridge(penalty=None),
     "normalised": Normalised(start=Percentile(50.0)),
     "composed": Composed(),
     "metropolis": Metropolis(),
     "gradient_thresholds": GradientThresholds(),
     "gradient_weights": GradientWeights(),
 }
-CACHE = 2**24  # bytes of states that are kept between passes
-Told = NDArray[np.generic]  # labels (n,), or targets (n, n_outputs)
+CACHE = 2**24  # bytes of states kept between passes
+Targets = NDArray[np.generic]  # classes (n,), or real numbers (n, n_outputs)
 
 
 class Units(NamedTuple):
@@ -56,85 +55,90 @@ class Units(NamedTuple):
 
 
 class Training(NamedTuple):
-    """A learner under way."""
+    """A learner and how far it has come."""
 
-    learner: Learner | ClosedForm
+    learner: LearnerProtocol
     state: Any
     units: Units
-    named: bool  # its sizes are ours to change
+    named: bool  # given by name, so that its step sizes may be changed
 
     def readout(self) -> Readout:
-        """Return what was learned so far."""
+        """Return what has been learned so far."""
         return self.learner.readout(self.state)
 
     @property
-    def closed(self) -> bool:
-        """Tell whether one pass says it all."""
-        return isinstance(self.learner, ClosedForm)
+    def closed_form(self) -> bool:
+        """Whether one pass is enough, in which each episode has its weight."""
+        return getattr(self.learner, "closed_form", False)
 
     def learn(
-        self, V: NDArray[np.float32], told: Told, cooling: float = 1.0, weights: NDArray[np.float64] | None = None
+        self, V: NDArray[np.float32], targets: Targets, cooling: float = 1.0, weights: NDArray[np.float64] | None = None
     ) -> tuple[Training, float]:
-        """Learn from states in their units; return what came of it, and the sum of right choices, or of costs.
+        """Learn from states in their units; return the new training, and the sum of correct choices or of costs.
 
-        A named learner that diverges takes the same episodes again with half the step. `weights` are for those that
-        solve; to others, episodes are shown as often as their weight says.
+        A learner given by name that diverges takes the same episodes again with half the step. Only learners in closed
+        form take `weights`; the others are shown an episode as often as its weight says.
         """
         learner: Any = self.learner
-        if isinstance(learner, ClosedForm):
-            return self._replace(state=learner.update(self.state, V, told, weights)[0]), np.nan
+        extra = [np.ones(len(V)) if weights is None else weights] if self.closed_form else []
         for _ in range(HALVINGS):
             try:
-                state, info = learner.slowed(cooling).update(self.state, V, told)
-                good = info.cost if isinstance(learner.rule, Regression) else info.correct
-                return self._replace(learner=learner, state=state), float(good.sum(dtype=np.float64))
+                state, info = _slowed(learner, cooling).update(self.state, V, targets, *extra)
+                result = info.correct if targets.ndim == 1 else info.cost
+                return self._replace(learner=learner, state=state), float(result.sum(dtype=np.float64))
             except Diverged:
                 if not self.named:
                     raise
-                learner = learner.slowed(0.5)
+                learner = _slowed(learner, 0.5)
         raise Diverged("the learner", 0, f"after {HALVINGS} halvings of its step; use another, such as 'ridge'")
 
 
-def pick(learner: Any, rule: Supervised | Regression) -> Learner | ClosedForm:
-    """Return the learner of this name, or the one given, told by this rule."""
+def _slowed(learner: Any, factor: float) -> Any:
+    return learner.slowed(factor) if hasattr(learner, "slowed") else learner
+
+
+def pick(learner: Any, rule: Supervised | Regression) -> LearnerProtocol:
+    """Return the learner with this name, or the one given, set to learn by this rule."""
     if isinstance(learner, str):
-        return replace(BY_NAME[_checks.one_of("learner", learner, tuple(BY_NAME))], rule=rule)
+        learner = BY_NAME[_checks.one_of("learner", learner, tuple(BY_NAME))]
+    missing = [part for part in ("begin", "update", "readout") if not callable(getattr(learner, part, None))]
+    if isinstance(learner, type) or missing:
+        names, shown = ", ".join(map(repr, BY_NAME)), _checks.short_repr(learner)
+        lacks = f", which lacks {', '.join(missing)}" if missing else ""
+        raise ValueError(f"learner must be one of {names}, or a learner such as kn.Normalised(), not {shown}{lacks}")
     if isinstance(learner, Ridge):
-        return ClosedForm(penalty=learner.penalty, rule=rule)
-    if not isinstance(learner, Learner):
-        names = ", ".join(map(repr, BY_NAME))
-        raise ValueError(f"learner must be one of {names}, or a kenyon learner or Ridge(), not {learner!r}")
-    if isinstance(rule, Regression) or isinstance(learner.rule, Regression):
-        return replace(learner, rule=rule)
+        learner = replace(learner, intercept=True)
+    has_rule = is_dataclass(learner) and "rule" in {field.name for field in fields(learner)}
+    if has_rule and (isinstance(rule, Regression) or isinstance(learner.rule, Regression)):
+        learner = replace(learner, rule=rule)
     return learner
 
 
 def begin(
     learner: Any, V: NDArray[np.float32], n_outputs: int, rule: Supervised | Regression, seed: int, *, signed: bool
 ) -> Training:
-    """Begin a course from calibration states V; `signed` ones have no state of rest to keep."""
-    chosen = pick(learner, rule)
+    """Begin to learn with calibration states V; for `signed` states 0 does not mean rest."""
+    chosen, named = pick(learner, rule), isinstance(learner, str)
     units = _units(chosen, V, signed)
     U = units.apply(V)
     if isinstance(chosen, Learner) and chosen.start == "prelearned":
         chosen = replace(chosen, start=float(np.percentile(U.astype(np.float64), 50.0)))
-    if isinstance(learner, str) and isinstance(chosen, Learner) and chosen.step == "fixed":
+    if isinstance(chosen, Learner) and named and chosen.step == "fixed":
         chosen = _sized(chosen, U)
-    source = Source(seed, "estimator")
-    return Training(chosen, chosen.begin(U, n_outputs, source), units, isinstance(learner, str))
+    return Training(chosen, chosen.begin(U, n_outputs, Source(seed, "estimator")), units, named)
 
 
-def _units(learner: Learner | ClosedForm, V: NDArray[np.float32], signed: bool) -> Units:
+def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool) -> Units:
     mean, sd = V.mean(axis=0, dtype=np.float64), V.std(axis=0, dtype=np.float64)
-    rms = np.sqrt(mean**2 + sd**2)
-    closed = isinstance(learner, ClosedForm)
-    if isinstance(learner, ClosedForm) or not learner.thresholds:
-        size = np.sqrt((sd**2).mean() if closed else (rms**2).mean())
-        factor = np.full(len(sd), 1.0 / size if size > 0 else 1.0)
-    else:
-        size = np.where(sd > 1e-5 * rms, sd, rms)  # of a neuron that never varied
+    rms, shift = np.sqrt(mean**2 + sd**2), np.zeros_like(mean)
+    if getattr(learner, "thresholds", False):
+        size = np.where(sd > 1e-5 * rms, sd, rms)  # rms for a neuron that never varied
         factor = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-    shift = mean if closed and not signed else np.zeros_like(mean)
+    else:
+        intercept = getattr(learner, "intercept", False)
+        overall = np.sqrt(((sd if intercept else rms) ** 2).mean())
+        factor = np.full(len(sd), 1.0 / overall if overall > 0 else 1.0)
+        shift = mean if intercept and not signed else shift
     return Units(shift.astype(np.float32), factor.astype(np.float32))
 
 
@@ -151,23 +155,20 @@ def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
 
 
 class States:
-    """States by number, made when asked for; as many as the budget allows are kept, the first that come."""
+    """States by number, made on demand; those made first are kept, as many as the budget allows."""
 
     def __init__(self, make: Callable[[NDArray[np.intp]], NDArray[np.float32]], n: int, width: int) -> None:
-        self.make, self.n = make, n
-        self.room = max(1, CACHE // (4 * width))
+        self.make = make
         self.slot = np.full(n, -1, np.intp)
-        self.kept = np.empty((min(n, self.room), width), np.float32)
+        self.kept = np.empty((min(n, max(1, CACHE // (4 * width))), width), np.float32)
         self.used = 0
 
     def __getitem__(self, wanted: NDArray[np.intp]) -> NDArray[np.float32]:
         slots = self.slot[wanted]
-        if (slots >= 0).all():
-            return self.kept[slots]
-        V = np.empty((len(wanted), self.kept.shape[1]), np.float32)
         known = slots >= 0
-        V[known] = self.kept[slots[known]]
-        V[~known] = self._keep(wanted[~known])
+        V = self.kept[slots]
+        if not known.all():
+            V[~known] = self._keep(wanted[~known])
         return V
 
     def _keep(self, numbers: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -179,10 +180,18 @@ class States:
         return V
 
 
-def orders(n: int, weights: NDArray[np.float64] | None, epochs: int, seed: int, first: int) -> Iterator[Any]:
-    """Yield the order of each pass, numbered from `first` on: all of them once, shuffled.
+class Examples(NamedTuple):
+    """What is learned from."""
 
-    With weights (of mean 1) each is shown as often as its weight says, the fraction by chance.
+    states: States
+    targets: Targets
+    weights: NDArray[np.float64] | None
+
+
+def orders(n: int, weights: NDArray[np.float64] | None, epochs: int, seed: int, first: int) -> Iterator[Any]:
+    """Yield the order of each pass, numbered from `first` on: every episode once, shuffled.
+
+    With weights (of mean 1) each episode appears as often as its weight says, the fractional part by chance.
     """
     for epoch in range(first, first + epochs):
         rng = _seeding.generator(seed, "estimator", "order", str(epoch))
@@ -193,5 +202,5 @@ def orders(n: int, weights: NDArray[np.float64] | None, epochs: int, seed: int, 
 
 
 def cooling(epoch: int, epochs: int) -> float:
-    """Return the factor on the steps of a pass: 1 in the first half, then down to 0, so that the last weigh no more."""
+    """Return the factor on the steps of a pass: 1 in the first half, then down to 0, so the last do not dominate."""
     return min(1.0, 2.0 * (1.0 - epoch / epochs))

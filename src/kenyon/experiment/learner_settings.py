@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from kenyon import _checks
 from kenyon.experiment.settings import ConfigError, Made, Model, Rule, as_setting, model_of
-from kenyon.learning import controls, learners
+from kenyon.learning import controls, learners, ridge
 
 OWN = "own"  # tag of learners that are not part of the package
 METHODS = ("begin", "update", "readout")
@@ -26,7 +26,7 @@ KINDS: dict[str, type[Any]] = {
         kind: getattr(learners, kind)
         for kind in ("Learner", "GradientWeights", "GradientThresholds", "Metropolis", "Composed", "Normalised")
     },
-    "Ridge": controls.Ridge,
+    "Ridge": ridge.Ridge,
     "RecursiveLeastSquares": controls.RecursiveLeastSquares,
 }
 

@@ -1,0 +1,200 @@
+"""Ridge regression in closed form, from sums that grow with the episodes.
+
+    W = C (G + lambda)^-1,    G = sum x x^T,    C = sum y_true x^T
+
+x is V, or relu(V - theta) with fixed thresholds; with an intercept, x and y_true are centred first. If no penalty is
+given, lambda is the one that minimises the generalised cross-validation score (Golub, Heath & Wahba 1979),
+RSS / (n - tr H)^2, which follows from the same sums; an intercept takes one more degree of freedom from n.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from threadpoolctl import threadpool_limits
+
+from kenyon import _checks
+from kenyon.learning.learners import Percentile
+from kenyon.learning.protocol import Info, Source
+from kenyon.learning.rules import Regression, Supervised
+from kenyon.readout import Readout
+
+PENALTIES = np.logspace(-9, 0, 37)  # candidates for cross-validation, as shares of the sum of all squares
+Array = NDArray[np.float64]
+
+
+class RidgeState(NamedTuple):
+    """Thresholds, and weighted sums over the episodes seen."""
+
+    theta: NDArray[np.float32] | None  # None: V itself is read
+    n: float  # number of episodes, or their total weight
+    x: Array  # (N,)
+    wanted: Array  # (n_outputs,)
+    gram: Array  # (N, N): sum of x x^T
+    cross: Array  # (N, n_outputs): sum of x y_true^T
+    square: float  # sum of |y_true|^2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ridge:
+    """Ridge regression on V, or on x with fixed thresholds: the offline ceiling of a linear readout of either.
+
+    Parameters
+    ----------
+    penalty
+        lambda, as a share of the sum of all squared states: 0 is plain least squares; None chooses it by generalised
+        cross-validation.
+    start
+        Read x = relu(V - theta) with thresholds fixed at this number or `Percentile`; None reads V.
+    intercept
+        Fit a constant output as well. Estimators always do.
+    rule
+        What it learns from: `Supervised()`, the right class, or `Regression()`, real numbers.
+    """
+
+    penalty: float | None = 1e-10
+    start: float | Percentile | None = None
+    intercept: bool = False
+    rule: Supervised | Regression = Supervised()  # noqa: RUF009 (frozen, and so safe to share)
+
+    closed_form: ClassVar[bool] = True  # one pass over the episodes is enough, and `update` takes their weights
+
+    def __post_init__(self) -> None:
+        _checks.set_fields(self, intercept=_checks.flag("intercept", self.intercept))
+        if self.penalty is not None:
+            _checks.set_fields(self, penalty=_checks.real("penalty", self.penalty, 0.0, _checks.LARGE))
+        if self.start is not None and not isinstance(self.start, Percentile):
+            _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
+        check_rule(self.rule)
+
+    @property
+    def thresholds(self) -> bool:
+        """Whether it reads x = relu(V - theta)."""
+        return self.start is not None
+
+    def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RidgeState:
+        """Return the thresholds and empty sums."""
+        V, n_outputs = _checks.calibration(V), check_outputs(self.rule, n_classes)
+        n, theta = V.shape[1], None
+        if isinstance(self.start, Percentile):
+            theta = self.start.of(V)
+        elif self.start is not None:
+            theta = np.full(n, self.start, np.float32)
+        return RidgeState(theta, 0.0, np.zeros(n), np.zeros(n_outputs), np.zeros((n, n)), np.zeros((n, n_outputs)), 0.0)
+
+    def update(
+        self, state: RidgeState, V: NDArray[np.float32], labels: NDArray[np.generic], weights: Array | None = None
+    ) -> tuple[RidgeState, Info]:
+        """Add episodes to the sums. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
+        theta, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
+        V = _checks.single("states", _checks.states(V, len(gram)))
+        x = (V if theta is None else np.maximum(V - theta, np.float32(0))).astype(np.float64)
+        Y = wanted_outputs(self.rule, labels, len(x), len(sum_wanted))
+        w = np.ones(len(x)) if weights is None else _check_weights(weights, len(x))
+        new_gram, new_cross = _products(x, Y, None if weights is None else w)
+        state = RidgeState(
+            theta,
+            n + float(w.sum()),
+            sum_x + w @ x,
+            sum_wanted + w @ Y,
+            gram + new_gram,
+            cross + new_cross,
+            square + float(w @ (Y**2).sum(axis=1)),
+        )
+        unknown = np.full(len(x), np.nan, np.float32)
+        return state, Info(unknown, unknown)
+
+    def readout(self, state: RidgeState) -> Readout:
+        """Solve for the weights, and for the intercept if there is one."""
+        theta, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
+        mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
+        if self.intercept and n:
+            mean, mean_y = sum_x / n, sum_wanted / n
+            gram, cross = gram - n * np.outer(mean, mean), cross - n * np.outer(mean, mean_y)
+            square = max(0.0, square - n * float(mean_y @ mean_y))
+        if not n:
+            W = cross
+        elif self.penalty is not None and not self.intercept:
+            W = _solve(gram, cross, self.penalty)
+        else:  # centred sums may be singular
+            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept)
+        bias = mean_y - mean @ W if self.intercept else None
+        held = np.zeros(len(gram), np.float32) if theta is None else theta
+        return Readout(_checks.single("weights", W.T), held, thresholds=theta is not None, bias=bias)
+
+
+def check_rule(rule: object) -> None:
+    """Refuse rules that least squares cannot follow."""
+    if not isinstance(rule, (Supervised, Regression)):
+        raise ValueError(f"rule must be Supervised() or Regression(), not {_checks.short_repr(rule)}")
+
+
+def check_outputs(rule: Supervised | Regression, n_classes: int) -> int:
+    """Return the number of outputs: at least two classes, or one real number."""
+    return _checks.integer("n_classes", n_classes, 1 if isinstance(rule, Regression) else 2)
+
+
+def wanted_outputs(
+    rule: Supervised | Regression, labels: NDArray[np.generic], n: int, n_outputs: int
+) -> NDArray[np.float64]:
+    """Return y_true for classes (n,) or targets (n, n_outputs), shape (n, n_outputs)."""
+    if isinstance(rule, Regression):
+        return _checks.targets(labels, n, n_outputs).astype(np.float64)
+    return np.asarray(rule.target * (_checks.labels(labels, n, n_outputs)[:, None] == np.arange(n_outputs)))
+
+
+def _check_weights(weights: Array, n: int) -> Array:
+    found = _checks.numbers("weights", weights, f"({n},)", 1).astype(np.float64)
+    if len(found) != n or not ((found >= 0) & (found <= _checks.LARGE)).all():
+        raise ValueError(f"weights must be {n} numbers from 0 to {_checks.LARGE:g}, not {_checks.short_repr(weights)}")
+    return found
+
+
+def _products(x: Array, Y: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return the sums of x x^T and x y_true^T.
+
+    Both products are written so that their last bits stay the same: BLAS adds up X^T X, where both factors are one
+    array, and a product and its transpose in orders of their own.
+    """
+    if weights is None:
+        return x.T @ x, (Y.T @ x).T
+    weighted = x * weights[:, None]
+    return weighted.T @ x, weighted.T @ Y
+
+
+def _solve(gram: Array, cross: Array, penalty: float) -> Array:
+    """Return W^T, shape (N, n_outputs), by Cholesky decomposition."""
+    lam = penalty * max(np.trace(gram), np.finfo(float).tiny)
+    gram = gram + lam * np.eye(len(gram))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", linalg.LinAlgWarning)
+        try:
+            return np.asarray(linalg.solve(gram, cross, assume_a="pos"))
+        except (linalg.LinAlgError, linalg.LinAlgWarning):  # some neurons depend on others: the smallest weights
+            return np.asarray(linalg.lstsq(gram, cross)[0])
+
+
+def _solve_by_eigenvalues(gram: Array, cross: Array, penalty: float | None, square: float, n: float) -> Array:
+    """Return W^T, shape (N, n_outputs). BLAS is kept to one thread, so that the bits do not depend on their number."""
+    with threadpool_limits(1, "blas"):
+        d, U = linalg.eigh(gram)
+        d = np.maximum(d, 0.0)
+        C = U.T @ cross
+        total = max(float(d.sum()), np.finfo(float).tiny)
+        if penalty is None:
+            scores = [_cross_validation(d, C, square, n, share * total) for share in PENALTIES]
+            penalty = float(PENALTIES[int(np.argmin(scores))])
+        return np.asarray(U @ (C / (d + max(penalty * total, np.finfo(float).eps * total))[:, None]))
+
+
+def _cross_validation(d: Array, C: Array, square: float, n: float, lam: float) -> float:
+    """Return RSS / (n - tr H)^2 for one lambda, or infinity if no degrees of freedom are left."""
+    W = C / (d + lam)[:, None]
+    rss = square - 2 * float((W * C).sum()) + float((W**2 * d[:, None]).sum())
+    left = n - float((d / (d + lam)).sum())
+    return np.inf if left <= 1e-6 * n else max(rss, 1e-12 * square) / left**2
