@@ -8,13 +8,13 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
+from kenyon._version import __version__
+
 PACKAGES = ("numpy", "scipy", "numba", "xarray")
 
 
 def environment() -> dict[str, str]:
     """Return the versions of Kenyon, Python and the packages that numbers depend on, the system and the processor."""
-    from kenyon import __version__
-
     return {
         "kenyon": __version__,
         "python": platform.python_version(),

@@ -18,41 +18,28 @@ from scipy import sparse
 
 from kenyon import _checks
 from kenyon._files import write_whole
+from kenyon._version import __version__
 
 FORMAT = 3  # of the files; the only one that is read
 KEY = "kenyon"
 DERIVED = ("_network", "_sorted")  # attributes of a reservoir that are computed from its weights
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
-HOME = {
-    "kenyon.estimators": (
-        "ReservoirClassifier",
-        "ReservoirRegressor",
-        "ReservoirTransformer",
-        "ThresholdReadout",
-        "ThresholdRegressor",
-    ),
-    "kenyon.estimators._training": ("Training", "Units"),
-    "kenyon.estimators._encoding": ("RowEncoder", "Scaling", "SeriesEncoder"),
-    "kenyon.learning.controls": ("RLSState", "RecursiveLeastSquares"),
-    "kenyon.kernels.learning": ("Networks",),
-    "kenyon.learning.learners": (
-        "Composed",
-        "GradientThresholds",
-        "GradientWeights",
-        "Learner",
-        "Metropolis",
-        "Normalised",
-        "Percentile",
-        "State",
-    ),
-    "kenyon.learning.protocol": ("Source",),
-    "kenyon.learning.ridge": ("Ridge", "RidgeState"),
-    "kenyon.learning.rules": ("QLearning", "Regression", "Schedule", "Supervised"),
-    "kenyon.readout": ("Readout",),
-    "kenyon.reservoir": ("Reservoir",),
+CLASSES = {  # that a model is made of, by module
+    "estimators": "ReservoirClassifier ReservoirRegressor ReservoirTransformer ThresholdReadout ThresholdRegressor",
+    "estimators._training": "Training Units",
+    "estimators._encoding": "RowEncoder Scaling SeriesEncoder",
+    "kernels.learning": "Networks",
+    "learning.controls": "RLSState RecursiveLeastSquares",
+    "learning.learners": "Composed GradientThresholds GradientWeights Learner Metropolis Normalised Percentile State",
+    "learning.protocol": "Source",
+    "learning.ridge": "Ridge RidgeState",
+    "learning.rules": "QLearning Regression Schedule Supervised",
+    "readout": "Readout",
+    "reservoir": "Reservoir",
 }
-KINDS = {name: module for module, names in HOME.items() for name in names}
-BY_ATTRIBUTES = {*HOME["kenyon.estimators"], *HOME["kenyon.reservoir"]}  # built without their constructors
+KINDS = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
+BY_ATTRIBUTES = {*CLASSES["estimators"].split(), "Reservoir"}  # built without their constructors
+CHECKS = {"Reservoir": "rebuild", "State": "check"}  # called after building, because kernels check nothing
 
 
 def save(path: str | os.PathLike[str], model: Any) -> None:
@@ -66,8 +53,6 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         An estimator or a `Readout`.
     """
     from safetensors.numpy import save as to_bytes
-
-    from kenyon import __version__
 
     target = _checks.path("path", path)
     if not _is_known(model):
@@ -217,7 +202,9 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
         vars(model).update(parts)
     else:
         model = kind(**parts)
-    return _checked(model)
+    if described["kind"] in CHECKS:
+        getattr(model, CHECKS[described["kind"]])()
+    return model
 
 
 def _sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Any:
@@ -229,15 +216,3 @@ def _sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> Any
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any() or (indices < 0).any() or (indices >= columns).any():
         raise ValueError("a sparse matrix has indices out of range")
     return sparse.csr_array((data, indices, indptr), shape=shape)
-
-
-def _checked(model: Any) -> Any:
-    """Return what was built, refusing arrays that would make a kernel, which checks nothing, read or write outside."""
-    from kenyon.learning.learners import State
-    from kenyon.reservoir import Reservoir
-
-    if isinstance(model, Reservoir):
-        model.rebuild()
-    if isinstance(model, State):
-        model.check()
-    return model

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, get_args
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kenyon import __version__
 from kenyon._files import write_whole
+from kenyon._version import __version__
 from kenyon.experiment.presets import BATCHES, ON_SEQUENCES
 from kenyon.learning.learners import Learner
 from kenyon.learning.prelearning import STARTS, STEPS
