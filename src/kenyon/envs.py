@@ -7,6 +7,8 @@ Importing this module registers `kenyon/Static-v0` and `kenyon/Sequence-v0` for 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -276,33 +278,17 @@ def _name_table(task: Task) -> NDArray[np.object_]:
     return table
 
 
-def _static(n_stimuli: int = 140, n_classes: int = 2, task_seed: int = 0) -> Task:
-    return StaticTask(load_odours(), n_stimuli, n_classes, task_seed)
+def _env(
+    kind: Callable[..., Task], *, reward: float = 10.0, render_mode: str | None = None, task_seed: int = 0, **task: Any
+) -> TaskEnv:
+    return TaskEnv(kind(load_odours(), seed=task_seed, **task), reward=reward, render_mode=render_mode)
 
 
-def _sequence(n_bases: int = 8, n_classes: int = 2, task_seed: int = 0) -> Task:
-    return SequenceTask(load_odours(), n_bases, n_classes, task_seed)
+def _vector_env(
+    kind: Callable[..., Task], num_envs: int = 1, *, reward: float = 10.0, task_seed: int = 0, **task: Any
+) -> TaskVectorEnv:
+    return TaskVectorEnv(kind(load_odours(), seed=task_seed, **task), num_envs, reward=reward)
 
 
-def static_env(*, reward: float = 10.0, render_mode: str | None = None, **task: int) -> TaskEnv:
-    """Return the static task as an environment; keywords are `n_stimuli`, `n_classes` and `task_seed`."""
-    return TaskEnv(_static(**task), reward=reward, render_mode=render_mode)
-
-
-def static_vector_env(num_envs: int = 1, *, reward: float = 10.0, **task: int) -> TaskVectorEnv:
-    """Return the static task as a vector environment."""
-    return TaskVectorEnv(_static(**task), num_envs, reward=reward)
-
-
-def sequence_env(*, reward: float = 10.0, render_mode: str | None = None, **task: int) -> TaskEnv:
-    """Return the sequence task as an environment; keywords are `n_bases`, `n_classes` and `task_seed`."""
-    return TaskEnv(_sequence(**task), reward=reward, render_mode=render_mode)
-
-
-def sequence_vector_env(num_envs: int = 1, *, reward: float = 10.0, **task: int) -> TaskVectorEnv:
-    """Return the sequence task as a vector environment."""
-    return TaskVectorEnv(_sequence(**task), num_envs, reward=reward)
-
-
-gym.register("kenyon/Static-v0", entry_point=static_env, vector_entry_point=static_vector_env)
-gym.register("kenyon/Sequence-v0", entry_point=sequence_env, vector_entry_point=sequence_vector_env)
+for _name, _kind in {"Static": StaticTask, "Sequence": SequenceTask}.items():
+    gym.register(f"kenyon/{_name}-v0", entry_point=partial(_env, _kind), vector_entry_point=partial(_vector_env, _kind))

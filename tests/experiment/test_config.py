@@ -20,9 +20,9 @@ def only(**settings):
     ("preset", "size", "leak", "episodes"),
     [
         ("static", 140, 0.025, 60_000),
-        ("sequence", 336, 0.1, 300_000),
+        ("sequence", 96, 0.1, 300_000),
         ("static-rl", 140, 0.025, 60_000),
-        ("sequence-rl", 336, 0.1, 300_000),
+        ("sequence-rl", 96, 0.1, 300_000),
     ],
 )
 def test_presets_are_the_papers(preset, size, leak, episodes):

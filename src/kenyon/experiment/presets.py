@@ -16,7 +16,7 @@ BATCHES = (1, 10, 100)  # of the plain readout by reward, of which the best coun
 
 STATIC = {"task": {"kind": "static"}}
 SEQUENCE = {
-    "task": {"kind": "sequence", "n_bases": 28},
+    "task": {"kind": "sequence"},
     "reservoir": {"leak_rate": 0.1, "spectral_radius": 0.95},
     "n_episodes": 300_000,
 }
