@@ -187,7 +187,8 @@ def test_tables_of_means_have_a_row_per_learner_and_a_column_per_size(results):
     assert rows["Composed"] == [f"{value:.3f}" for value in data.sel(learner="Composed").mean("seed").values]
 
 
-def test_where_our_learner_is_behind_is_counted_and_listed(results):
+def test_where_our_learner_is_behind_is_counted_and_listed_but_for_ties(results, monkeypatch):
+    monkeypatch.setattr(ours, "TIE", 0.05)
     sentences, tables = ours.summary(results)
     behind = [contest for contest in contests(results) if contest.lead.value <= -ours.TIE]
     assert f"in {len(behind)} its mean is lower" in sentences[0]
