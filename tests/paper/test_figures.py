@@ -194,6 +194,14 @@ def test_bands_and_bars_are_the_intervals():
     np.testing.assert_allclose(ends, np.stack([points.low, points.high], axis=1))
 
 
+def test_bars_reach_from_the_low_to_the_high_end():
+    ax = Figure().subplots()
+    ends = style.Summary(np.array([0.6, 0.7]), np.array([0.5, 0.65]), np.array([0.9, 0.7]), np.array([False, False]))
+    parts.points(ax, [1, 2], ends, style.look("Composed"))
+    drawn = [segment[:, 1] for segment in ax.containers[0][2][0].get_segments()]
+    np.testing.assert_allclose(drawn, [[0.5, 0.9], [0.65, 0.7]])
+
+
 def test_numbers_in_a_heat_map_are_dark_on_light_cells():
     ax = Figure().subplots()
     parts.write_cells(ax, [[0.6, 0.9, np.nan]], 0.75)
