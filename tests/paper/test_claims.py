@@ -234,6 +234,82 @@ def test_each_claim_can_be_left_open(number):
     assert CLAIMS[number - 1].judge(world).verdict == "inconclusive"
 
 
+def _with_correlation(world, correlation):
+    """Make specificity by summed activity correlate this much with that by counts, for every seed."""
+    data = world.get("6", "sequence")
+    counted = data.specificity - data.specificity.mean("neuron")
+    noise = xr.DataArray(rng.normal(size=NEURONS), dims="neuron") - 0 * counted
+    noise = noise - noise.mean("neuron")
+    noise = noise - counted * (noise * counted).sum("neuron") / (counted**2).sum("neuron")
+    scaled = [part / np.sqrt((part**2).sum("neuron")) for part in (counted, noise)]
+    data["specificity_summed"] = correlation * scaled[0] + np.sqrt(1 - correlation**2) * scaled[1]
+
+
+def _wake(world, learner, n):
+    """Let n of the ten silent neurons be active after learning."""
+    active = np.where(np.arange(NEURONS) < 10, np.where(np.arange(NEURONS) < n, 0.02, 0.005), 0.5)
+    world.get("S1", "connected").activity.loc[{"learner": learner}] = active
+
+
+# For each bound other than 0: what holds just inside of it, and what just outside.
+BOUNDS = {
+    "5 low": (5, lambda w, inside: w.set("2", "coding_level", "Metropolis", 0.41 if inside else 0.39)),
+    "5 high": (5, lambda w, inside: w.set("2", "coding_level", "GradientThresholds", 0.79 if inside else 0.81)),
+    "11": (11, lambda w, inside: w.set("4", "accuracy", "Metropolis", 0.74 if inside else 0.76)),
+    "17": (17, lambda w, inside: _wake(w, "GradientThresholds high", 0 if inside else 1)),
+    "20 level": (20, lambda w, inside: [w.set("S1", *LEADER, 0.91 if inside else 0.89, part) for part in PARTS]),
+    "20 difference": (20, lambda w, inside: w.set("S1", *LEADER, 0.93 if inside else 0.91, "unconnected")),
+    "21": (21, lambda w, inside: _with_correlation(w, 0.51 if inside else 0.49)),
+    "22 low": (22, lambda w, inside: w.slope("5", "theta_mean", "Composed", -0.06 if inside else -0.07)),
+    "22 high": (22, lambda w, inside: w.slope("5", "theta_sd", "Composed", 0.07 if inside else 0.08)),
+}  # fmt: skip
+PARTS = ("connected", "unconnected")
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("inside", [True, False])
+def test_bounds_are_where_the_rules_say(name, inside):
+    number, change = BOUNDS[name]
+    world = World()
+    change(world, inside)
+    assert CLAIMS[number - 1].judge(world).verdict == ("reproduced" if inside else "contradicted")
+
+
+def test_the_share_of_neurons_woken_is_of_the_silent_ones():
+    world = World()
+    _wake(world, "Composed high", 4)
+    effects = {effect.label: effect.value for effect in CLAIMS[16].judge(world).effects}
+    assert effects == {
+        "share of silent neurons that GD_theta woke": 0.0,
+        "the same, Composed minus GD_theta": pytest.approx(0.4),
+    }
+
+
+@pytest.mark.parametrize(
+    ("form", "verdict"),
+    [("lognormal", "reproduced"), ("fixed_degree", "contradicted"), ("uniform", "contradicted"),
+     ("gaussian", "contradicted")],
+)  # fmt: skip
+def test_the_order_must_hold_for_each_form_of_input_weights_but_the_papers(form, verdict):
+    world = World()
+    world.get("S3").accuracy.loc[{"input_weights": form, "learner": "Composed"}] = 0.5
+    assert CLAIMS[17].judge(world).verdict == verdict
+
+
+def test_by_reward_the_best_batch_is_compared():
+    effects = CLAIMS[15].judge(World()).effects
+    assert {effect.label.partition(" at ")[0] for effect in effects} == {"Composed minus GD_W with batch 10"}
+    assert [effect.value for effect in effects] == pytest.approx([0.1] * 4)
+
+
+def test_an_effect_that_decided_comes_first():
+    world = World()
+    AGAINST[2][0](world)
+    world.get("2").accuracy.loc[{"learner": "Composed", "size": 140}] = 0.999
+    verdict = CLAIMS[1].judge(world)
+    assert [effect.supports for effect in verdict.effects] == [False, False, True]
+
+
 def test_a_learner_that_diverged_counts_as_guessing():
     world = World().set("2", "accuracy", "Composed", np.nan)
     verdict = CLAIMS[0].judge(world)

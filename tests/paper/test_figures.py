@@ -12,6 +12,7 @@ from matplotlib.text import Text
 
 from kenyon.paper import style
 from kenyon.paper.claims import CLAIMS
+from kenyon.paper.figures import _parts as parts
 from kenyon.paper.figures import draw, normalised, reward, save, specificity, stability
 from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size, plain_readouts
 from kenyon.paper.report.findings import finding
@@ -178,6 +179,33 @@ def test_seeds_that_diverged_are_left_out_and_crossed():
     (cross,) = [line for line in right.get_lines() if line.get_marker() == "x"]
     np.testing.assert_allclose(cross.get_ydata(), data.accuracy.sel(learner="Composed", seed=1, size=size))
     assert any("diverged" in text.get_text() for text in texts(figure))
+
+
+def test_bands_and_bars_are_the_intervals():
+    left, right = picture("2").get_axes()
+    data = QUICK.get("2").sel(learner="Composed")
+    label = style.look("Composed").label
+    curve = style.summary(style.over(data.training_accuracy.sel(size=110).dropna("episode"), "episode"))
+    bands = [band.get_paths()[0].vertices[:, 1] for band in left.collections]
+    assert any(set(curve.low) | set(curve.high) <= set(band) for band in bands)
+    (container,) = [container for container in right.containers if container.get_label() == label]
+    ends = np.array([segment[:, 1] for segment in container[2][0].get_segments()])
+    points = style.summary(style.over(data.accuracy, "size"))
+    np.testing.assert_allclose(ends, np.stack([points.low, points.high], axis=1))
+
+
+def test_bars_reach_from_the_low_to_the_high_end():
+    ax = Figure().subplots()
+    ends = style.Summary(np.array([0.6, 0.7]), np.array([0.5, 0.65]), np.array([0.9, 0.7]), np.array([False, False]))
+    parts.points(ax, [1, 2], ends, style.look("Composed"))
+    drawn = [segment[:, 1] for segment in ax.containers[0][2][0].get_segments()]
+    np.testing.assert_allclose(drawn, [[0.5, 0.9], [0.65, 0.7]])
+
+
+def test_numbers_in_a_heat_map_are_dark_on_light_cells():
+    ax = Figure().subplots()
+    parts.write_cells(ax, [[0.6, 0.9, np.nan]], 0.75)
+    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [(".60", "white"), (".90", style.INK)]
 
 
 @pytest.mark.parametrize("figure", ["2", "3", "S5"])

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
-from kenyon.paper.report import write_report
+from kenyon.paper.report import ours, write_report
+from kenyon.paper.report.findings import finding
 from kenyon.paper.report.ours import contests, diverged, halved
 from kenyon.paper.report.page import HEAVY, again, effect_words, headline_effects, picture
 from kenyon.paper.report.panel import Trained, interpolated, overlap, panel
+from kenyon.paper.report.panel_view import curves
 from kenyon.paper.report.text import duration, learner_name, number, quantity, spread, symbols
 from kenyon.paper.verdicts import Effect, Verdict, Word
 from tests.paper.constructed import PROVENANCE, Constructed, pictures, verdicts
@@ -150,6 +152,57 @@ def test_what_was_found_is_from_the_results(page, results):
     data = results.get("2")
     shown = spread(data.accuracy.sel(learner="Composed", size=nearest_size(data, STIMULI)))
     assert f"<dt>Composed</dt><dd>{shown}</dd>" in page
+
+
+def test_rankings_begin_with_the_best_at_the_place_they_name(results):
+    rankings = finding("S2", results).sentences[:2]
+    accuracy = results.get("S2").accuracy
+    for place, ranking in zip((0, -1), rankings, strict=True):
+        at = accuracy.isel(size=place)
+        assert ranking.words == f"At {int(at['size'])} resampled odours"
+        means = [float(at.sel(learner=name).mean()) for name in at.learner.values]
+        ordered = [learner_name(str(at.learner.values[i])) for i in np.argsort(means)[::-1]]
+        assert [name for name, _ in ranking.rows] == ordered
+
+
+def test_by_reward_the_best_batch_is_ranked_with_the_others(results):
+    (ranking, _), accuracy = finding("7", results).sentences, results.get("7", "static").accuracy.isel(size=-1)
+    plain = accuracy.sel(learner=[name for name in accuracy.learner.values if name.startswith("GradientWeights")])
+    kept = learner_name(str(plain.learner.values[plain.mean("seed").values.argmax()]))
+    assert kept in dict(ranking.rows)
+    assert len(ranking.rows) == len(accuracy.learner) - len(plain.learner) + 1
+
+
+def test_the_lead_of_composed_is_told_at_the_smallest_and_the_shown_size(results):
+    data = results.get("2").accuracy
+    lead = data.sel(learner="Composed") - data.sel(learner="GradientWeights")
+    sentence = finding("2", results).sentences[1]
+    assert f"is {spread(lead.sel(size=20))} at 20 stimuli and {spread(lead.sel(size=110))} at 110." in sentence
+
+
+def test_tables_of_means_have_a_row_per_learner_and_a_column_per_size(results):
+    table, data = finding("2", results).tables[0], results.get("2").accuracy
+    assert table.head == ["stimuli", "20", "110", "176"]
+    rows = {first: rest for first, *rest in table.rows}
+    assert rows["Composed"] == [f"{value:.3f}" for value in data.sel(learner="Composed").mean("seed").values]
+
+
+def test_where_our_learner_is_behind_is_counted_and_listed_but_for_ties(results, monkeypatch):
+    monkeypatch.setattr(ours, "TIE", 0.05)
+    sentences, tables = ours.summary(results)
+    behind = [contest for contest in contests(results) if contest.lead.value <= -ours.TIE]
+    assert f"in {len(behind)} its mean is lower" in sentences[0]
+    offline = [contest for contest in contests(results, offline=True) if contest.lead.value <= -ours.TIE]
+    assert len(tables[0].rows) == len(behind) + len(offline) > 0
+    assert 0 < len(behind) < len(tables[1].rows) == len(contests(results))
+
+
+def test_the_panel_says_how_runs_fail(results):
+    shown = panel(results)
+    (failure,) = curves(shown)[2].failures
+    assert failure[2] == "diverge"
+    (failure,) = curves(shown._replace(coding=np.zeros_like(shown.coding)))[2].failures
+    assert failure[2] == "fall silent"
 
 
 def test_panel_counts_what_is_above_the_threshold(results):
