@@ -38,7 +38,7 @@ def test_seeding_repeats_and_episodes_differ(name):
     first = [env.reset(seed=3)[0]] + [env.reset()[0] for _ in range(3)]
     again = [env.reset(seed=3)[0]] + [env.reset()[0] for _ in range(3)]
     np.testing.assert_array_equal(first, again)
-    assert len({one.tobytes() for one in first}) == 4
+    assert len({series.tobytes() for series in first}) == 4
     assert not np.array_equal(first[0], env.reset(seed=4)[0])
 
 

@@ -110,3 +110,9 @@ def test_other_bad_arguments_are_refused(odours):
 def test_a_table_cannot_be_changed_by_accident(odours):
     with pytest.raises(ValueError, match="read-only"):
         odours.rates[0, 0] = 1
+
+
+def test_new_odours_keep_the_scale_of_the_table_they_come_from(odours):
+    quiet = odours[np.argsort(odours.rates.max(axis=1))[:20]]
+    assert quiet.rates.max() < odours.rates.max()
+    assert quiet.resample(5).scale == quiet.scale == odours.scale

@@ -114,3 +114,12 @@ def test_an_episode_is_the_same_wherever_it_is_drawn_from():
 def test_inputs_are_those_of_the_oracle(task):
     expected = naive.inputs(task, task.draw(40, seed=3))
     np.testing.assert_allclose(task.inputs(40, seed=3), expected, rtol=3e-5, atol=3e-6)
+
+
+def test_every_odour_is_as_likely_to_be_in_a_static_task(odours):
+    n_seeds, n_stimuli = 300, 44
+    counts = np.zeros(len(odours))
+    for seed in range(n_seeds):
+        np.add.at(counts, kn.StaticTask(odours, n_stimuli, seed=seed).items[:, 0], 1)
+    p = n_stimuli / len(odours)
+    assert (np.abs(counts / n_seeds - p) < 4.5 * np.sqrt(p * (1 - p) / n_seeds)).all()

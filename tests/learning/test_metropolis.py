@@ -31,8 +31,8 @@ def test_acceptance_frequency_of_the_learner_itself():
     learner = kn.Metropolis(start=100.0, period=1, eta_w=0.0)
     V, labels = episodes(np.random.default_rng(0), 300, 5, 2)  # fewer than would be called a silence
     _, info = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
-    assert all(one.accepted and one.cost == one.proposed_cost == 100.0 for one in info.proposals)
-    steps = np.diff([one.theta_g for one in info.proposals])
+    assert all(step.accepted and step.cost == step.proposed_cost == 100.0 for step in info.proposals)
+    steps = np.diff([step.theta_g for step in info.proposals])
     assert abs(steps.mean()) < 4.5 * 0.05 / np.sqrt(len(steps))
     assert steps.std() == pytest.approx(0.05, rel=0.2)
 

@@ -46,7 +46,7 @@ def test_one_step_by_reward_shrinks_its_error_by_one_minus_mu(k):
     W[:] = rng.normal(0, 0.1, W.shape)
     new, info = learner.update(state, V, np.array([1]))
     action = 1 if info.correct[0] else 0
-    before, after = (10.0 * action - learner.readout(one).outputs(V)[0, action] for one in (state, new))
+    before, after = (10.0 * action - learner.readout(each).outputs(V)[0, action] for each in (state, new))
     assert after / before == pytest.approx(1 - mu, abs=2 * mu**2)
 
 

@@ -84,10 +84,10 @@ def test_prelearning_is_the_default_start_and_is_recorded():
     assert set(record) == set(learners)
     assert record["composed"]["n_episodes"] == 10_000
     assert record["metropolis"]["n_episodes"] == 20_000
-    for one in record.values():
-        best = int(np.argmin(one["costs"]))
-        assert one["theta_g"] == one["ends"][best]
-        assert len(one["starts"]) == len(one["costs"]) == 10
+    for found in record.values():
+        best = int(np.argmin(found["costs"]))
+        assert found["theta_g"] == found["ends"][best]
+        assert len(found["starts"]) == len(found["costs"]) == 10
     alone = kn.train({"composed": kn.Composed()}, RESERVOIR, task, 500, n_bins=5, n_test=100)
     assert same(alone, result.sel(learner=["composed"]))
 

@@ -98,7 +98,9 @@ def test_updates_follow_finite_differences_of_the_cost(n_neurons, n_classes, see
     assert 2 * (moved_theta * dtheta).sum() == pytest.approx(-slope(0 * W, dtheta), rel=2e-2, abs=0.3)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: f"{type(one).__name__}-{one.step}-{one.search}")
+@pytest.mark.parametrize(
+    "learner", LEARNERS, ids=lambda learner: f"{type(learner).__name__}-{learner.step}-{learner.search}"
+)
 @pytest.mark.parametrize("cut", [1, 7, 50, 333])
 def test_updates_do_not_depend_on_how_episodes_are_cut(learner, cut):
     learner = dataclasses.replace(learner, batch=3, period=10, eta_w=1e-3)
@@ -129,7 +131,9 @@ def test_an_update_leaves_its_state_as_it_was():
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: f"{type(one).__name__}-{one.step}-{one.search}")
+@pytest.mark.parametrize(
+    "learner", LEARNERS, ids=lambda learner: f"{type(learner).__name__}-{learner.step}-{learner.search}"
+)
 @pytest.mark.parametrize("n_neurons", [1, 31, 32, 33, 511, 512, 1000, 1024])
 def test_padding_stays_empty(learner, n_neurons):
     start = learner.start if isinstance(learner.start, kn.Percentile) or not learner.thresholds else -0.5
@@ -161,8 +165,8 @@ def test_one_compiled_kernel_serves_all():
     before = len(learn.signatures)
     for learner in LEARNERS:
         for rule in (kn.Supervised(), kn.QLearning()):
-            one = dataclasses.replace(learner, rule=rule)
-            one.update(one.begin(V, 2, kn.Source(0, "t")), V, labels)
+            ruled = dataclasses.replace(learner, rule=rule)
+            ruled.update(ruled.begin(V, 2, kn.Source(0, "t")), V, labels)
     assert len(learn.signatures) <= max(1, before)
 
 

@@ -286,23 +286,14 @@ def _by_reward(step, y, action, label, e):
 def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, out, place):
     """Let all networks learn from episodes in order.
 
-    Parameters
-    ----------
-    V
-        (n_episodes, n_neurons): hidden states.
-    labels
-        (n_episodes,): the right class; in regression, which row of `targets` belongs to the episode.
-    targets
-        (n_rows, n_classes): in regression, the outputs wanted; otherwise not looked at.
-    uniforms
-        (n_episodes, n_choosing): random numbers that draw the choices of the first `n_choosing` networks. In
-        Q-learning all networks must choose.
-    temperatures
-        (n_episodes,): of the choices.
-    n_in_batch
-        How many episodes of the current batch the networks have seen already.
-    out, place
-        An `EpisodeLog`, and its column for the first of these episodes.
+    V               (n_episodes, n_neurons): hidden states
+    labels          (n_episodes,): the right class; in regression, the row of `targets` that belongs to the episode
+    targets         (n_rows, n_classes): in regression, the outputs wanted; otherwise ignored
+    uniforms        (n_episodes, n_choosing): random numbers that draw the choices of the first `n_choosing` networks;
+                    in Q-learning all networks must choose
+    temperatures    (n_episodes,): of the choices
+    n_in_batch      how many episodes of the current batch the networks have seen already
+    out, place      an `EpisodeLog`, and its column for the first of these episodes
     """
     n_networks, n_classes, n_padded = nets.W.shape
     n_used = -(-V.shape[1] // LANES) * LANES

@@ -83,18 +83,10 @@ def _overflow(state, n_neurons):
 
 @kernel
 def simulate(network, episodes, work, out):
-    """Run episodes from rest, and write their states after each of the last steps to `out`.
+    """Run `Episodes` through a `Network` from rest; return False if a state overflowed.
 
-    Parameters
-    ----------
-    network, episodes
-        A `Network` and `Episodes`.
-    work
-        `Work` for this number of neurons and channels; the number of lanes in its rows is the size of a block.
-    out
-        (n_episodes, n_last, n_neurons): states after each of the last `n_last` steps.
-
-    Returns False if a state overflowed.
+    The states after each of the last `n_last` steps go to `out`, shape (n_episodes, n_last, n_neurons). `work` is for
+    this number of neurons and channels; the number of lanes in its rows is the size of a block.
     """
     n_episodes, n_last, n_neurons = out.shape
     n_steps = episodes.shown.shape[1] * episodes.steps

@@ -24,34 +24,26 @@ def _mix(x0, x1, rotation):
 
 
 @njit
-def _odd_rounds(x0, x1, k0, k1, count):
-    """Four rounds of the first kind, and the key injection that follows, which is number `count`."""
-    x0, x1 = _mix(x0, x1, 13)
-    x0, x1 = _mix(x0, x1, 15)
-    x0, x1 = _mix(x0, x1, 26)
-    x0, x1 = _mix(x0, x1, 6)
-    return x0 + k0, x1 + k1 + count
-
-
-@njit
-def _even_rounds(x0, x1, k0, k1, count):
-    """Four rounds of the second kind, and the key injection that follows."""
-    x0, x1 = _mix(x0, x1, 17)
-    x0, x1 = _mix(x0, x1, 29)
-    x0, x1 = _mix(x0, x1, 16)
-    x0, x1 = _mix(x0, x1, 24)
+def _four_rounds(x0, x1, rotations, k0, k1, count):
+    """Four rounds, and the key injection that follows, which is number `count`."""
+    first, second, third, fourth = rotations
+    x0, x1 = _mix(x0, x1, first)
+    x0, x1 = _mix(x0, x1, second)
+    x0, x1 = _mix(x0, x1, third)
+    x0, x1 = _mix(x0, x1, fourth)
     return x0 + k0, x1 + k1 + count
 
 
 @njit
 def threefry(k0, k1, c0, c1):
     """Return two random words per lane from a two-word key and a two-word counter."""
+    odd, even = (13, 15, 26, 6), (17, 29, 16, 24)
     k2 = k0 ^ k1 ^ 0x1BD11BDA
-    x0, x1 = _odd_rounds(c0 + k0, c1 + k1, k1, k2, 1)
-    x0, x1 = _even_rounds(x0, x1, k2, k0, 2)
-    x0, x1 = _odd_rounds(x0, x1, k0, k1, 3)
-    x0, x1 = _even_rounds(x0, x1, k1, k2, 4)
-    return _odd_rounds(x0, x1, k2, k0, 5)
+    x0, x1 = _four_rounds(c0 + k0, c1 + k1, odd, k1, k2, 1)
+    x0, x1 = _four_rounds(x0, x1, even, k2, k0, 2)
+    x0, x1 = _four_rounds(x0, x1, odd, k0, k1, 3)
+    x0, x1 = _four_rounds(x0, x1, even, k1, k2, 4)
+    return _four_rounds(x0, x1, odd, k2, k0, 5)
 
 
 @njit

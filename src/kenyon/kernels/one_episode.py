@@ -72,20 +72,10 @@ def _step(network, state, new):
 
 @kernel
 def simulate_one(network, inputs, work, out):
-    """Run one episode from rest, and write the states after each of the last steps to `out`.
+    """Run inputs, shape (n_steps, n_channels), through a `SortedNetwork` from rest; return False if a state overflowed.
 
-    Parameters
-    ----------
-    network
-        A `SortedNetwork`.
-    inputs
-        (n_steps, n_channels): what is shown.
-    work
-        `work_space` of this network.
-    out
-        (n_last, n_neurons): states after each of the last `n_last` steps, neurons in their own order.
-
-    Returns False if a state overflowed.
+    The states after each of the last `n_last` steps go to `out`, shape (n_last, n_neurons), with neurons in their
+    original order. `work` is the `work_space` of this network.
     """
     (n_steps, n_channels), (n_last, n_neurons) = inputs.shape, out.shape
     state, new = work

@@ -83,29 +83,16 @@ class LearnerProtocol(Protocol):
     """What a learner must have to be trained, by `train`, in an experiment or in an estimator."""
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> Any:
-        """Return the first state.
+        """Return the first state, given the states of calibration episodes, shape (n, n_neurons).
 
-        Parameters
-        ----------
-        V
-            States of the calibration episodes, shape (n, n_neurons).
-        n_classes
-            Number of classes; in a regression, of outputs.
-        source
-            Where random numbers come from.
+        In a regression, `n_classes` is the number of outputs. Random numbers come from `source`.
         """
 
     def update(self, state: Any, V: NDArray[np.float32], labels: NDArray[Any]) -> tuple[Any, Info]:
         """Learn from episodes in order; return the new state and what happened, leaving `state` as it was.
 
-        Parameters
-        ----------
-        state
-            What `begin` or the last `update` returned.
-        V
-            States of the episodes, shape (n, n_neurons).
-        labels
-            The right classes, shape (n,); in a regression, targets of shape (n, n_outputs).
+        `V` holds their states, shape (n, n_neurons); `labels` their classes, shape (n,), or in a regression targets of
+        shape (n, n_outputs).
         """
 
     def readout(self, state: Any) -> Readout:

@@ -6,8 +6,8 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def train(
     prelearning chose, the messages of learners that diverged, and provenance.
     """
     task = _checks.instance("task", task, Task)
-    plan = _plan(learners, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
+    plan = _Plan(learners, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
     config = _config(plan, task=_settings(task))
 
     def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[Test]:
@@ -133,7 +133,7 @@ def train_in_turn(
         or len({_checks.instance("tasks[i]", task, Task).n_classes for task in tasks}) != 1
     ):
         raise ValueError("tasks must be a list of at least one task, all with the same n_classes")
-    plan = _plan(learners, reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged)
+    plan = _Plan(learners, reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged)
     config = _config(plan, tasks=[_settings(task) for task in tasks])
 
     def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[float]]:
@@ -148,47 +148,36 @@ def train_in_turn(
     return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
 
 
-class _Plan(NamedTuple):
-    """Checked arguments of `train` and `train_in_turn`."""
+@dataclass(frozen=True)
+class _Plan:
+    """Arguments of `train` and `train_in_turn`, checked."""
 
     learners: Mapping[str, LearnerProtocol]
     reservoir: ReservoirProtocol
     tasks: Sequence[Task]
     n_episodes: int  # of each task
     seed: int
-    edges: NDArray[np.int_]  # of the bins of the training curves
+    n_bins: int
     n_test: int
     threads: int
     diverged: str
 
+    def __post_init__(self) -> None:
+        check_learners(self.learners)
+        check_reservoir(self.reservoir)
+        _checks.one_of("diverged", self.diverged, ("raise", "record"))
+        _checks.set_fields(self, seed=_checks.seed(self.seed))
+        for name, least in (("n_episodes", 1), ("n_bins", 1), ("n_test", len(self.tasks)), ("threads", 1)):
+            _checks.set_fields(self, **{name: _checks.integer(name, getattr(self, name), least)})
+
+    @property
+    def edges(self) -> NDArray[np.int_]:
+        """Edges of the bins of the training curves, in episodes."""
+        total = self.n_episodes * len(self.tasks)
+        return np.linspace(0, total, min(self.n_bins, total) + 1).round().astype(int)
+
     def stream(self, task: Task, n_episodes: int, seed: int) -> Iterator[Batch]:
         return stream_chunks(self.reservoir, task, n_episodes, seed, self.threads)
-
-
-def _plan(
-    learners: Mapping[str, LearnerProtocol],
-    reservoir: ReservoirProtocol,
-    tasks: Sequence[Task],
-    n_episodes: int,
-    seed: int,
-    n_bins: int,
-    n_test: int,
-    threads: int,
-    diverged: str,
-) -> _Plan:
-    total = len(tasks) * _checks.integer("n_episodes", n_episodes, 1)
-    n_bins = min(_checks.integer("n_bins", n_bins, 1), total)
-    return _Plan(
-        check_learners(learners),
-        check_reservoir(reservoir),
-        tasks,
-        total // len(tasks),
-        _checks.seed(seed),
-        np.linspace(0, total, n_bins + 1).round().astype(int),
-        _checks.integer("n_test", n_test, len(tasks)),
-        _checks.integer("threads", threads, 1),
-        _checks.one_of("diverged", diverged, ("raise", "record")),
-    )
 
 
 def _learn(
