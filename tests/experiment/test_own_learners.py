@@ -185,30 +185,50 @@ def local():
         ({"kind": KIND, "rat": 0.1}, r"^learners\.mine\.rat is not known; did you mean rate\?$"),
         ({"kind": KIND, "rate": "x"}, r"^learners\.mine\.rate: input should be a valid number, not 'x'$"),
         ({"kind": KIND, "rate": {"a": 1}}, r"^learners\.mine\.rate: input should be a valid number, not {'a': 1}$"),
-        ({"kind": "nowhere_at_all:X"}, "learners.mine has the kind nowhere_at_all:X, which cannot be imported"),
-        ({"kind": "tests.experiment.perceptron:Q"}, "which cannot be imported here .AttributeError"),
+        ({"kind": "nowhere_at_all:X"}, "^learners.mine: nowhere_at_all:X cannot be imported here .ModuleNotFoundError"),
+        ({"kind": "tests.experiment.perceptron:Q"}, "cannot be imported here .AttributeError"),
         ({"kind": "a:b:c"}, "cannot be imported"),
         ({"kind": ":"}, "cannot be imported"),
-        ({"kind": "os:path"}, "os:path, which must be a dataclass with the methods begin, update, readout"),
+        ({"kind": "os:path"}, "os:path must be a dataclass with the methods begin, update, readout"),
         ({"kind": f"{__name__}:Unfinished"}, "must be a dataclass with the methods begin, update, readout"),
         ({"kind": f"{__name__}:Ordinary"}, "must be a dataclass"),
         ({"kind": f"{__name__}:Bounded", "rate": -1.0}, r"^learners\.mine: rate must be above 0, not -1.0"),
-        ({"kind": f"{__name__}:Weighted"}, "whose settings are not plain: weights must be"),
-        ({"kind": f"{__name__}:Arrays"}, "whose settings are not plain: "),
-        (Weighted(weights=[1]), "learners.mine weights must be a finite number, a text, True, False or None"),
-        (Perceptron(rate=float("inf")), "learners.mine rate must be a finite number"),
+        ({"kind": f"{__name__}:Weighted"}, "has settings that are not plain: weights must be"),
+        ({"kind": f"{__name__}:Arrays"}, "has settings that are not plain: "),
+        (Weighted(weights=[1]), "^learners.mine: weights must be a finite number, a text, True, False or None"),
+        (Perceptron(rate=float("inf")), "^learners.mine: rate must be a finite number"),
         (Perceptron(rate="x"), "learners.mine.rate: input should be a valid number"),
-        (Ordinary(), "learners.mine must be a table of settings or a learner that is a dataclass, not <"),
-        (Perceptron, "must be a table of settings or a learner that is a dataclass, not <class"),
-        (5, "must be a table of settings or a learner that is a dataclass, not 5"),
-        (local(), "learners.mine has the kind .*local.*Hidden, which cannot be imported"),
-        (kn.Normalised(rule=kn.Regression()), "learners.mine rule must be"),
+        (Ordinary(), "^learners.mine: <.*> is neither a table of settings nor a learner"),
+        (Perceptron, "^learners.mine: <class .* is neither a table"),
+        (5, "^learners.mine: 5 is neither a table"),
+        (local(), "^learners.mine: .*local.*Hidden cannot be imported"),
+        (kn.Normalised(rule=kn.Regression()), "^learners.mine: rule must be"),
     ],
 )
 def test_what_cannot_be_a_learner_of_an_experiment_is_refused_in_one_line(learner, message):
     with pytest.raises(ConfigError, match=message) as error:
         load(learner)
     assert "\n" not in str(error.value)
+
+
+def test_a_class_that_was_defined_again_is_told_apart_from_the_one_before(monkeypatch):
+    old = Perceptron()
+    new = dataclass(frozen=True)(type("Perceptron", (Perceptron,), {"__module__": Perceptron.__module__}))
+    monkeypatch.setattr(sys.modules[Perceptron.__module__], "Perceptron", new)
+    assert only(load(new(rate=0.3))).learners["mine"].build() == new(rate=0.3)
+    with pytest.raises(ConfigError, match=f"{KIND} is another class by now"):
+        load(old)
+
+
+@dataclass(frozen=True)
+class Counting(Perceptron):
+    count: int = field(default=0, init=False)
+
+
+def test_fields_that_the_constructor_does_not_take_are_not_settings():
+    trial = only(load(Counting(rate=0.3)))
+    assert "count" not in json.loads(trial.canonical())["learners"]["mine"]
+    assert trial.learners["mine"].build() == Counting(rate=0.3)
 
 
 def test_a_worker_that_cannot_import_the_class_says_so(tmp_path, monkeypatch):
@@ -219,7 +239,7 @@ def test_a_worker_that_cannot_import_the_class_says_so(tmp_path, monkeypatch):
     trial = TrialConfig.model_validate_json(json.dumps(settings))
     outcome = run_experiment(experiment._replace(trials=(trial,)), tmp_path, workers=1)
     (reason,) = outcome.failed.values()
-    assert "kenyon_only_here:Perceptron, which cannot be imported here (ModuleNotFoundError" in reason
+    assert "kenyon_only_here:Perceptron cannot be imported here (ModuleNotFoundError" in reason
     monkeypatch.delitem(sys.modules, "kenyon_only_here")
     with pytest.raises(ConfigError, match="cannot be imported here"):
         execute(trial.canonical(), "")

@@ -73,6 +73,12 @@ def huge(file):
     file.create_dataset("accuracy", (2**40,), "f8")
 
 
+def longer(file):
+    """Let there be an accuracy more than there are learners."""
+    del file["accuracy"]
+    file.create_dataset("accuracy", data=np.ones(3))
+
+
 def linked(file):
     import h5py
 
@@ -86,6 +92,7 @@ def linked(file):
         (lambda file: moved(file, "/dev/zero"), "theta is not stored in the file itself"),
         (linked, "accuracy is a link"),
         (huge, "accuracy is incomplete"),
+        (longer, "accuracy does not fit its dimensions"),
         (lambda file: file.attrs.__setitem__("provenance", "not JSON"), "Expecting value"),
         (lambda file: file.attrs.__setitem__("diverged", "[" * 50_000), "recursion"),
         (lambda file: file.attrs.__setitem__("prelearning", np.arange(3)), "must be str"),

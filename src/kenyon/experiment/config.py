@@ -173,7 +173,7 @@ def _complete(name: str, table: Any) -> Any:
     except ValidationError as error:
         raise ConfigError(_line(error, model, f"learners.{name}")) from None
     except (ConfigError, TypeError) as error:
-        raise ConfigError(f"learners.{name} {error}") from None
+        raise ConfigError(f"learners.{name}: {error}") from None
 
 
 def _with_digest(task: Mapping[str, Any]) -> Mapping[str, Any]:

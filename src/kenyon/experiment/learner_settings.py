@@ -83,15 +83,11 @@ def settings_of(learner: Any) -> dict[str, Any]:
     """Return all settings of a learner, as a file would have them."""
     cls = type(learner)
     if not is_dataclass(cls):
-        raise ConfigError(
-            f"must be a table of settings or a learner that is a dataclass, not {_checks.short_repr(learner)}"
-        )
+        raise ConfigError(f"{_checks.short_repr(learner)} is neither a table of settings nor a learner (a dataclass)")
     kind = cls.__name__ if KINDS.get(cls.__name__) is cls else f"{cls.__module__}:{cls.__qualname__}"
     if is_own(kind) and import_learner(kind) is not cls:
-        raise ConfigError(f"has the kind {kind}, which is another class when workers import it")
-    values = {
-        field.name: as_setting(field.name, getattr(learner, field.name)) for field in fields(learner) if field.init
-    }
+        raise ConfigError(f"{kind} is another class by now; make the learner again")
+    values = {field.name: as_setting(field.name, getattr(learner, field.name)) for field in fields(cls) if field.init}
     plain = {name: value.model_dump() if isinstance(value, Model) else value for name, value in values.items()}
     return {"kind": kind, **plain}
 
@@ -106,7 +102,7 @@ def _model(kind: str, cls: Any) -> Any:
     try:
         return model_of(cls, LearnerModel, kind=kind, rule=Rule)
     except (TypeError, NameError, AttributeError, RuntimeError, ConfigError) as error:  # RuntimeErrors are pydantic's
-        raise ConfigError(f"has the kind {kind}, whose settings are not plain: {str(error).splitlines()[0]}") from None
+        raise ConfigError(f"{kind} has settings that are not plain: {str(error).splitlines()[0]}") from None
 
 
 def import_learner(kind: str) -> Any:
@@ -116,9 +112,9 @@ def import_learner(kind: str) -> Any:
         found = operator.attrgetter(name)(import_module(module))
     except Exception as error:  # whatever the module raises
         raise ConfigError(
-            f"has the kind {kind}, which cannot be imported here ({type(error).__name__}: {error}); "
-            "its class must be at the top level of a module that every worker finds"
+            f"{kind} cannot be imported here ({type(error).__name__}: {error}); "
+            "the class must be at the top level of a module that every worker finds"
         ) from None
     if not (isinstance(found, type) and is_dataclass(found) and all(hasattr(found, method) for method in METHODS)):
-        raise ConfigError(f"has the kind {kind}, which must be a dataclass with the methods {', '.join(METHODS)}")
+        raise ConfigError(f"{kind} must be a dataclass with the methods {', '.join(METHODS)}")
     return found

@@ -174,7 +174,7 @@ def _learner(name: str, given: Any, by_kind: Mapping[str, Settings]) -> Settings
         try:
             return settings_of(given)
         except ConfigError as error:
-            raise ConfigError(f"learners.{name} {error}") from None
+            raise ConfigError(f"learners.{name}: {error}") from None
     kind = given.get("kind", name)
     if not isinstance(kind, str) or (kind not in LEARNERS and not is_own(kind)):
         raise ConfigError(unknown_kind(f"learners.{name}", kind, LEARNERS))
