@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import kenyon as kn
-from kenyon.estimators._training import BY_NAME, orders
+from kenyon.estimators._training import BY_NAME, States, orders
 from kenyon.learning.protocol import Source
 from tests.estimators.data import sines
 
@@ -55,6 +55,17 @@ def test_a_small_budget_for_states_changes_nothing(monkeypatch):
     expected = classifier().fit(X, y).predict_proba(X)
     monkeypatch.setattr("kenyon.estimators._training.CACHE", 4 * 80 * 7)
     np.testing.assert_array_equal(classifier().fit(X, y).predict_proba(X), expected)
+
+
+def test_states_asked_for_in_pieces_are_those_made_at_once(monkeypatch):
+    monkeypatch.setattr("kenyon.estimators._training.CACHE", 4 * 3 * 40)
+    rng, asked = np.random.default_rng(0), []
+    table = rng.normal(size=(100, 3)).astype(np.float32)
+    states = States(lambda numbers: asked.extend(numbers) or table[numbers], 100, 3)
+    for _ in range(3):
+        for numbers in np.split(rng.permutation(100), 5):
+            np.testing.assert_array_equal(states[numbers], table[numbers])
+    assert len(asked) == 100 + 2 * 60  # 40 of them were kept
 
 
 @pytest.mark.parametrize("learner", ["normalised", "ridge"])
@@ -202,6 +213,14 @@ def test_steps_of_learners_given_by_name_are_stable(learner, size):
     norm2, chosen = (U**2).sum(axis=1), model._training.learner
     assert chosen.eta_w == pytest.approx(1 / size(norm2))
     assert chosen.eta_theta == pytest.approx(chosen.eta_w * 0.005 * norm2.mean() ** 2 / 10**2)
+
+
+def test_a_search_starts_at_the_median_of_the_states():
+    X, y = sines(90)
+    model = classifier(kn.Metropolis(eta_w=1e-4), epochs=1).fit(X, y)
+    U = model._states(model._series(X, reset=False)).make(np.arange(90))
+    assert model._training.learner.start == pytest.approx(float(np.median(U)))
+    assert model._training.learner.start > 0
 
 
 def test_a_classifier_tells_a_learner_of_numbers_classes():
