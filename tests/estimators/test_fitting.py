@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.linear_model import Ridge
 
 import kenyon as kn
@@ -262,6 +263,13 @@ def test_early_stopping_keeps_the_best_pass_where_the_last_is_worse():
         assert model.score([X[i] for i in held], wanted[held]) == pytest.approx(scores.max(), abs=1e-5)
 
 
+def test_early_stopping_holds_out_every_class_of_few_series():
+    X, y = sines(12)
+    model = classifier(early_stopping=True, epochs=2).fit(X, y)
+    _, held = model._held_out(y)
+    assert set(y[held]) == {0, 1, 2}
+
+
 def test_warm_start_goes_on_where_fit_ended():
     X, y = sines(60)
     model = classifier(epochs=3, warm_start=True).fit(X, y)
@@ -286,6 +294,12 @@ def test_decisions_are_drawn_with_the_probabilities():
     draws = np.stack([model.decide(X, random_state=i) for i in range(400)])
     shares = (draws[..., None] == model.classes_).mean(axis=0)
     np.testing.assert_allclose(shares, model.predict_proba(X), atol=0.12)
+
+
+def test_probabilities_have_the_temperature_of_the_rule():
+    X, y = sines(60)
+    model = classifier(kn.Normalised(rule=kn.QLearning(temperature=2.0)), epochs=2).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), softmax(model._outputs(X) / 2, axis=1))
 
 
 def test_labels_may_be_of_any_kind():
