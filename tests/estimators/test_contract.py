@@ -57,6 +57,13 @@ def test_a_pipeline_takes_ragged_series(features):
     assert clone(pipe).fit(X, y).score(X_test, y_test) > 0.9
 
 
+def test_a_transformer_gives_states_or_what_exceeds_their_percentile():
+    X, _ = sines(40)
+    V = kn.ReservoirTransformer(n_neurons=30, random_state=0).fit_transform(X)
+    x = kn.ReservoirTransformer("x", percentile=80, n_neurons=30, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(x, np.maximum(V - np.percentile(V, 80, axis=0), 0), atol=1e-5)
+
+
 def test_lists_objects_and_equal_arrays_of_the_same_series_give_the_same():
     X, y = sines(low=20, high=21)
     expected = kn.ReservoirClassifier("normalised", n_neurons=50, epochs=5, random_state=0).fit(X, y).predict_proba(X)

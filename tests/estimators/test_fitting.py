@@ -4,10 +4,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.linear_model import Ridge
 
 import kenyon as kn
-from kenyon.estimators._training import BY_NAME, orders
+from kenyon.estimators._encoding import choose_scaling
+from kenyon.estimators._series import Series
+from kenyon.estimators._training import BY_NAME, States, orders
 from kenyon.learning.protocol import Source
 from tests.estimators.data import sines
 
@@ -55,6 +58,17 @@ def test_a_small_budget_for_states_changes_nothing(monkeypatch):
     expected = classifier().fit(X, y).predict_proba(X)
     monkeypatch.setattr("kenyon.estimators._training.CACHE", 4 * 80 * 7)
     np.testing.assert_array_equal(classifier().fit(X, y).predict_proba(X), expected)
+
+
+def test_states_asked_for_in_pieces_are_those_made_at_once(monkeypatch):
+    monkeypatch.setattr("kenyon.estimators._training.CACHE", 4 * 3 * 40)
+    rng, asked = np.random.default_rng(0), []
+    table = rng.normal(size=(100, 3)).astype(np.float32)
+    states = States(lambda numbers: asked.extend(numbers) or table[numbers], 100, 3)
+    for _ in range(3):
+        for numbers in np.split(rng.permutation(100), 5):
+            np.testing.assert_array_equal(states[numbers], table[numbers])
+    assert len(asked) == 100 + 2 * 60  # 40 of them were kept
 
 
 @pytest.mark.parametrize("learner", ["normalised", "ridge"])
@@ -204,6 +218,14 @@ def test_steps_of_learners_given_by_name_are_stable(learner, size):
     assert chosen.eta_theta == pytest.approx(chosen.eta_w * 0.005 * norm2.mean() ** 2 / 10**2)
 
 
+def test_a_search_starts_at_the_median_of_the_states():
+    X, y = sines(90)
+    model = classifier(kn.Metropolis(eta_w=1e-4), epochs=1).fit(X, y)
+    U = model._states(model._series(X, reset=False)).make(np.arange(90))
+    assert model._training.learner.start == pytest.approx(float(np.median(U)))
+    assert model._training.learner.start > 0
+
+
 def test_a_classifier_tells_a_learner_of_numbers_classes():
     X, y = sines(90)
     expected = classifier(kn.Normalised(), epochs=2).fit(X, y)
@@ -230,7 +252,7 @@ def test_early_stopping_keeps_the_best_pass_and_stops():
 
 def test_early_stopping_keeps_the_best_pass_where_the_last_is_worse():
     X, y = learned_by_heart()
-    settings = {"early_stopping": True, "patience": 1, "epochs": 60, "validation_fraction": 0.25, "random_state": 0}
+    settings = {"early_stopping": True, "patience": 1, "epochs": 60, "validation_fraction": 0.25, "random_state": 2}
     target = np.array([series[-1, 0] for series in X]) + np.random.default_rng(0).normal(size=len(X))
     models = [
         (kn.ReservoirClassifier("normalised", n_neurons=80, **settings), y),
@@ -240,7 +262,14 @@ def test_early_stopping_keeps_the_best_pass_where_the_last_is_worse():
         _, held = model.fit(X, wanted)._held_out(wanted)
         scores = model.learning_curve_["validation"]
         assert scores[-1] < scores.max()
-        assert model.score([X[i] for i in held], wanted[held]) == pytest.approx(scores.max(), abs=1e-5)
+        assert model.score([X[i] for i in held], wanted[held]) == pytest.approx(scores.max(), abs=1e-6)
+
+
+def test_early_stopping_holds_out_every_class_of_few_series():
+    X, y = sines(12)
+    model = classifier(early_stopping=True, epochs=2).fit(X, y)
+    _, held = model._held_out(y)
+    assert set(y[held]) == {0, 1, 2}
 
 
 def test_warm_start_goes_on_where_fit_ended():
@@ -269,10 +298,37 @@ def test_decisions_are_drawn_with_the_probabilities():
     np.testing.assert_allclose(shares, model.predict_proba(X), atol=0.12)
 
 
+def test_probabilities_have_the_temperature_of_the_rule():
+    X, y = sines(60)
+    model = classifier(kn.Normalised(rule=kn.QLearning(temperature=2.0)), epochs=2).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), softmax(model._outputs(X) / 2, axis=1))
+
+
 def test_labels_may_be_of_any_kind():
     X, y = sines(30)
     for labels in (np.array(["low", "mid", "high"])[y], y.astype(float), np.array(["a", "b", "c"], object)[y]):
         assert set(classifier().fit(X, labels).predict(X)) <= set(labels)
+
+
+def test_channels_are_scaled_each_or_overall():
+    values = np.random.default_rng(0).normal(3, 1, (50, 20, 2)) * [1, 10]
+    spreads = {
+        kind: choose_scaling(Series(values * factor), kind).apply(values * factor).std(axis=(0, 1))
+        for kind, factor in (("channel", 1), ("overall", 1), ("auto", [1, 1000]))
+    }
+    np.testing.assert_allclose(spreads["channel"], 1, rtol=1e-4)
+    np.testing.assert_allclose((spreads["overall"] ** 2).mean(), 1, rtol=1e-4)
+    assert spreads["overall"][1] / spreads["overall"][0] == pytest.approx(10, rel=0.1)
+    np.testing.assert_allclose(spreads["auto"], 1, rtol=1e-4)
+    np.testing.assert_array_equal(choose_scaling(Series(values), "auto"), choose_scaling(Series(values), "overall"))
+
+
+def test_constant_targets_are_scaled_by_their_size():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    y = np.stack([np.full(20, -5.0), np.zeros(20)], axis=1)
+    model = kn.ThresholdRegressor("ridge").fit(X, y)
+    np.testing.assert_array_equal(model.target_scale_, [5, 1])
+    np.testing.assert_allclose(model.predict(X), y)
 
 
 def test_channels_in_different_units_are_brought_to_one():
