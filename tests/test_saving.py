@@ -116,7 +116,7 @@ def rewritten(path, change):
 
 
 def test_a_file_of_a_newer_version_is_refused_by_name(path):
-    rewritten(path, lambda header: header.update(format=saving.FORMAT + 1, version="9.9"))
+    rewritten(path, lambda header: header.update(format=saving.MODEL_FORMAT + 1, version="9.9"))
     with pytest.raises(ValueError, match=r"model\.kenyon was written by a newer version, Kenyon 9\.9 .*update"):
         kn.load(path)
 

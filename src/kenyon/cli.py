@@ -139,7 +139,7 @@ def info() -> None:
 
 
 def _report(as_json: bool) -> Any:
-    from kenyon.experiment.progress import Bar, JsonLines, Lines
+    from kenyon.experiment.reports import Bar, JsonLines, Lines
 
     if as_json:
         return JsonLines()
@@ -147,7 +147,7 @@ def _report(as_json: bool) -> Any:
 
 
 def _print_summary(summary: Any, folder: Path, as_json: bool) -> None:
-    from kenyon.experiment.progress import duration
+    from kenyon.experiment.reports import duration
 
     n, failed, n_done = summary.n_trials, summary.failed, summary.n_trials - len(summary.failed)
     if as_json:
@@ -163,7 +163,7 @@ def _print_summary(summary: Any, folder: Path, as_json: bool) -> None:
 def _print_verdicts(done: Any, as_json: bool) -> None:
     from collections import Counter
 
-    from kenyon.experiment.progress import duration
+    from kenyon.experiment.reports import duration
 
     counts = Counter(judged.verdict for judged in done.verdicts)
     if as_json:

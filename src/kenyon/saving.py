@@ -20,7 +20,7 @@ from kenyon import _checks
 from kenyon._files import write_whole
 from kenyon._version import __version__
 
-FORMAT = 3  # of the files; the only one that is read
+MODEL_FORMAT = 3  # of the files; the only one that is read
 KEY = "kenyon"
 DERIVED = ("_network", "_sorted")  # attributes of a reservoir that are computed from its weights
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
@@ -37,7 +37,7 @@ CLASSES = {  # that a model is made of, by module
     "readout": "Readout",
     "reservoir": "Reservoir",
 }
-KINDS = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
+MODULES = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
 BY_ATTRIBUTES = {*CLASSES["estimators"].split(), "Reservoir"}  # built without their constructors
 CHECKS = {"Reservoir": "rebuild", "State": "check"}  # called after building, because kernels check nothing
 
@@ -59,7 +59,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         raise ValueError(f"model must be an estimator or a Readout, not {_checks.short_repr(model)}")
     tensors: dict[str, NDArray[Any]] = {}
     described = _describe(model, tensors)
-    header = {"format": FORMAT, "version": __version__, "model": described, "sha256": digest(described, tensors)}
+    header = {"format": MODEL_FORMAT, "version": __version__, "model": described, "sha256": digest(described, tensors)}
     write_whole(target, to_bytes(tensors, {KEY: json.dumps(header)}))
 
 
@@ -85,12 +85,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         number, version = header["format"], header["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{path} was not written by Kenyon, though it is a safetensors file") from None
-    if number != FORMAT:
-        newer = isinstance(number, int) and number > FORMAT
+    if number != MODEL_FORMAT:
+        newer = isinstance(number, int) and number > MODEL_FORMAT
         age, advice = ("a newer", "update Kenyon") if newer else ("an older", "fit and save the model again")
         raise ValueError(
             f"{path} was written by {age} version, Kenyon {version} (format {number}); "
-            f"this one reads format {FORMAT}: {advice}"
+            f"this one reads format {MODEL_FORMAT}: {advice}"
         )
     try:
         if header["sha256"] != digest(header["model"], tensors):
@@ -138,12 +138,12 @@ def _describe(value: Any, tensors: dict[str, NDArray[Any]]) -> Any:
 
 
 def _class(kind: str) -> Any:
-    return getattr(import_module(KINDS[kind]), kind)
+    return getattr(import_module(MODULES[kind]), kind)
 
 
 def _is_known(value: Any) -> bool:
-    """Tell whether a value is of one of `KINDS`, and not of a user's class with the same name."""
-    return type(value).__name__ in KINDS and type(value) is _class(type(value).__name__)
+    """Tell whether a value is of one of `MODULES`, and not of a user's class with the same name."""
+    return type(value).__name__ in MODULES and type(value) is _class(type(value).__name__)
 
 
 def _parts(value: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from kenyon.experiment.reports import duration
 from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
 from kenyon.paper.report import ours, write_report
 from kenyon.paper.report.findings import finding
@@ -13,7 +14,7 @@ from kenyon.paper.report.ours import contests, diverged, halved
 from kenyon.paper.report.page import HEAVY, again, effect_words, headline_effects, picture
 from kenyon.paper.report.panel import Trained, interpolated, overlap, panel
 from kenyon.paper.report.panel_view import curves
-from kenyon.paper.report.text import duration, learner_name, number, quantity, spread, symbols
+from kenyon.paper.report.text import learner_name, number, quantity, spread, symbols
 from kenyon.paper.verdicts import Effect, Verdict, Word
 from tests.paper.constructed import PROVENANCE, Constructed, pictures, verdicts
 

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from kenyon import saving
-from kenyon.experiment.config import FORMAT
+from kenyon.experiment.config import TRIAL_FORMAT
 from kenyon.experiment.result_file import seal, unseal
 from tests.reliability.mutators import BYTES, INTERESTING, pick
 
@@ -246,7 +246,7 @@ def foreign(rng, files):
         for number in range(int(rng.integers(4))):
             file[f"v{number}"] = strange(rng)
         if rng.random() < 0.5:
-            file.attrs["kenyon_format"] = FORMAT
+            file.attrs["kenyon_format"] = TRIAL_FORMAT
     magic = (b"CDF\x01", b"CDF\x05", b"PK\x03\x04", b"\x0e\x03\x13\x01", b"\x80\x04\x95", b"", b"\x89HDF\r\n\x1a\n")
     return pick(rng, (buffer.getvalue(), seal(buffer.getvalue()), pick(rng, magic) + rng.bytes(500), files[-1]))
 
@@ -320,7 +320,7 @@ def resigned(table, tensors):
     """Return a model's file with a digest to match."""
     from safetensors.numpy import save
 
-    described = {"format": saving.FORMAT, "version": "0", "model": table, "sha256": saving.digest(table, tensors)}
+    described = {"format": saving.MODEL_FORMAT, "version": "0", "model": table, "sha256": saving.digest(table, tensors)}
     return save(tensors, {saving.KEY: json.dumps(described)})
 
 

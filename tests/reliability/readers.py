@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 import kenyon as kn
-from kenyon.experiment.config import FORMAT
+from kenyon.experiment.config import TRIAL_FORMAT
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.export import table
 from kenyon.experiment.status import describe_status, read_status
@@ -82,7 +82,7 @@ def results() -> Reader:
     """Results in netCDF: read alone, together, as a table."""
     (trial, own), (other, theirs) = _results().items()
     truth = _read_alone(trial, own)
-    listed = json.dumps({"kenyon_format": FORMAT, "name": "tiny", "trials": {trial: {}, other: {}}}).encode()
+    listed = json.dumps({"kenyon_format": TRIAL_FORMAT, "name": "tiny", "trials": {trial: {}, other: {}}}).encode()
 
     def read(path: Path, changed: bool) -> None:
         store = Store(path.parent)
@@ -204,7 +204,7 @@ def odours() -> Reader:
 def notes() -> Reader:
     """What lies beside results in JSON: the list of an experiment's trials, a running sweep's notes, failures."""
     (trial, own), (other, theirs) = _results().items()
-    listed = {"kenyon_format": FORMAT, "name": "tiny", "trials": {trial: {}, other: {}}}
+    listed = {"kenyon_format": TRIAL_FORMAT, "name": "tiny", "trials": {trial: {}, other: {}}}
     clock = {"seeds": 5, "quick": False, "seconds": 3.5}
     files = [listed, {"running": [trial], "time": 1e9, "left": 3.5}, {"error": "why"}, clock]
     beside = {f"{trial}.nc": own, f"{other}.nc": theirs, "sound.experiment.json": json.dumps(listed).encode()}

@@ -20,7 +20,7 @@ import pytest
 import kenyon as kn
 from kenyon.experiment import executor
 from kenyon.experiment.executor import ClusterError, run_experiment
-from kenyon.experiment.progress import Lines, Report
+from kenyon.experiment.reports import Lines, Report
 from kenyon.experiment.status import read_status
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import load_experiment

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kenyon as kn
-from kenyon.experiment.config import FORMAT
+from kenyon.experiment.config import TRIAL_FORMAT
 from kenyon.experiment.result_file import SEAL, seal, unseal
 from kenyon.experiment.sweep import load_experiment
 from tests.reliability import hostile
@@ -58,7 +58,7 @@ def test_a_result_without_a_seal_or_with_a_broken_one_is_refused(path, result):
 
 def test_a_result_of_another_format_is_refused_by_its_number(path, result):
     path.write_bytes(hostile.changed(result.files[0], lambda file: file.attrs.__setitem__("kenyon_format", 2)))
-    with pytest.raises(ValueError, match=f"{path.name}: damaged, .*format 2, not {FORMAT}"):
+    with pytest.raises(ValueError, match=f"{path.name}: damaged, .*format 2, not {TRIAL_FORMAT}"):
         kn.open_results(path.parent)
 
 

@@ -22,7 +22,7 @@ from kenyon.odours import SUBSETS, Odours, load_odours
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
-FORMAT = 3  # raised whenever the same settings give other numbers or other files
+TRIAL_FORMAT = 3  # raised whenever the same settings give other numbers or other files
 MOST_ITEMS = 100_000  # limit for the odours and the sequences of a task
 TRAIN = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
 NOT_SETTINGS = ("odours", "n_inputs", "seed")  # parameters of constructors that a trial fills in
@@ -130,7 +130,7 @@ class TrialConfig(Model):
     @property
     def id(self) -> str:
         """The name of the result: a hash of all settings, defaults included."""
-        return sha256(f"{FORMAT} {self.canonical()}".encode()).hexdigest()[:20]
+        return sha256(f"{TRIAL_FORMAT} {self.canonical()}".encode()).hexdigest()[:20]
 
     @property
     def work(self) -> float:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
-from kenyon.experiment.progress import Report
+from kenyon.experiment.reports import Report
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment
 from kenyon.experiment.trial import execute

@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from kenyon.experiment.config import FORMAT
+from kenyon.experiment.config import TRIAL_FORMAT
 
 SEAL = b"\nkenyon sha256 "  # separates the netCDF data from their digest
 ATTRIBUTES = ("kenyon_format", "id", "config", "prelearning", "diverged", "provenance")  # of every result
@@ -71,8 +71,8 @@ def decode(contents: bytes, wanted: Callable[[str, tuple[str, ...]], bool]) -> S
 
     with h5py.File(io.BytesIO(unseal(contents)), "r") as file:
         attributes = {name: _plain(file.attrs[name]) for name in ATTRIBUTES}
-        if attributes["kenyon_format"] != FORMAT:
-            raise ValueError(f"format {attributes['kenyon_format']}, not {FORMAT}")
+        if attributes["kenyon_format"] != TRIAL_FORMAT:
+            raise ValueError(f"format {attributes['kenyon_format']}, not {TRIAL_FORMAT}")
         for name in TABLES:
             json.loads(attributes[name])
         variables: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {}

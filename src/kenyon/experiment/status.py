@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kenyon.experiment.progress import duration
+from kenyon.experiment.reports import duration
 from kenyon.experiment.store import Store
 
 STOPPED_AFTER = 30.0  # seconds without a heartbeat after which a sweep counts as stopped

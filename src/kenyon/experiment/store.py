@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from kenyon import _checks
 from kenyon._files import write_whole
-from kenyon.experiment.config import FORMAT, TrialConfig
+from kenyon.experiment.config import TRIAL_FORMAT, TrialConfig
 from kenyon.experiment.result_file import Stored, decode
 from kenyon.experiment.settings import ConfigError
 from kenyon.experiment.sweep import Experiment
@@ -68,7 +68,7 @@ class Store:
     def register(self, experiment: Experiment) -> None:
         """List an experiment's trials."""
         trials = {trial.id: json.loads(trial.canonical()) for trial in experiment.trials}
-        contents = {"kenyon_format": FORMAT, "name": experiment.name, "trials": trials}
+        contents = {"kenyon_format": TRIAL_FORMAT, "name": experiment.name, "trials": trials}
         self.put(f"{experiment.name}.experiment.json", json.dumps(contents, indent=1))
 
     def experiments(self) -> dict[str, list[str]]:

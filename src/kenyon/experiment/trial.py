@@ -13,7 +13,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks, _seeding
-from kenyon.experiment.config import FORMAT, TrialConfig
+from kenyon.experiment.config import TRIAL_FORMAT, TrialConfig
 from kenyon.experiment.result_file import encode
 from kenyon.learning.learners import HALVINGS, GradientWeights
 from kenyon.learning.training import train, train_in_turn
@@ -61,7 +61,7 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         if config.examples:
             result = result.assign(_examples(reservoir, task, config.examples, config.seed))
     result.attrs = {
-        "kenyon_format": FORMAT,
+        "kenyon_format": TRIAL_FORMAT,
         "id": config.id,
         "config": config.canonical(),
         "prelearning": result.attrs.get("prelearning", "{}"),

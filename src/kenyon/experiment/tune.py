@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kenyon.experiment.executor import run_experiment
-from kenyon.experiment.progress import Report
+from kenyon.experiment.reports import Report
 from kenyon.experiment.results import combine
 from kenyon.experiment.settings import ConfigError, refuse_unknown
 from kenyon.experiment.store import Store

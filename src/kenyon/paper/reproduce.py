@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from kenyon import _checks
 from kenyon.experiment.executor import run_experiment
-from kenyon.experiment.progress import Report
+from kenyon.experiment.reports import Report
 from kenyon.experiment.settings import suggestion
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment

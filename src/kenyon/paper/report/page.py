@@ -18,7 +18,7 @@ from kenyon.experiment.presets import BATCHES, ON_SEQUENCES
 from kenyon.learning.learners import Learner
 from kenyon.learning.prelearning import STARTS, STEPS
 from kenyon.paper.plan import FIGURES, Plan, Results
-from kenyon.paper.report import ours, panel, panel_view, provenance
+from kenyon.paper.report import origins, ours, panel, panel_view
 from kenyon.paper.report.finding import Finding
 from kenyon.paper.report.findings import finding
 from kenyon.paper.report.text import number, plain, quantity, symbols
@@ -71,13 +71,13 @@ def write_report(results: Results, verdicts: Sequence[Verdict], figures: Path, o
 
 def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds: float) -> str:
     """Return the page."""
-    origins, codes = results.provenance(), panel.panel(results)
+    made, codes = results.provenance(), panel.panel(results)
     words = [verdict.verdict for verdict in verdicts]
     return _environment().get_template("page.html").render(
         CHOICES,
         version=__version__,
         quick=results.plan.quick,
-        time=provenance.time_words(origins, seconds),
+        time=origins.time_words(made, seconds),
         verdicts=verdicts,
         counts={word: words.count(word) for word in get_args(Word)},
         panel_data=panel.script_data(codes),
@@ -85,9 +85,9 @@ def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds
         ours=ours.summary(results),
         halved=ours.halved(results),
         diverged=ours.diverged(results),
-        facts=provenance.facts(results.plan, origins, seconds),
-        sizes=provenance.sizes(results.plan),
-        steps=provenance.steps(origins, again(results.plan)),
+        facts=origins.facts(results.plan, made, seconds),
+        sizes=origins.sizes(results.plan),
+        steps=origins.steps(made, again(results.plan)),
         **panel_view.view(codes),
     )  # fmt: skip
 

@@ -99,13 +99,6 @@ def listing(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def duration(seconds: float) -> str:
-    """Return a time in seconds, minutes or hours, as people would say it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 def plain(part: str | Ranking) -> str:
     """Return a sentence unchanged, and a ranking as a sentence."""
     if isinstance(part, str):

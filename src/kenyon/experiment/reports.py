@@ -147,11 +147,8 @@ def describe(trial: TrialConfig) -> str:
     return f"{trial.task.kind} {trial.task.size}, seed {trial.seed} ({trial.id[:8]})"
 
 
-def duration(seconds: float | None) -> str:
-    """Return a time in words."""
-    if seconds is None:
-        return "unknown time"
-    whole = round(seconds)
-    if whole < 90:
-        return f"{whole} s"
-    return f"{whole / 60:.0f} min" if whole < 5400 else f"{whole / 3600:.1f} h"
+def duration(seconds: float) -> str:
+    """Return a time in seconds, minutes or hours, as people would say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kenyon.experiment.reports import duration
 from kenyon.paper.plan import FIGURES, Plan
-from kenyon.paper.report.text import Table, duration, listing
+from kenyon.paper.report.text import Table, listing
 
 PACKAGES = ("kenyon", "python", "numpy", "scipy", "numba", "xarray")
 Origins = Sequence[Mapping[str, Any]]
