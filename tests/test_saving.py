@@ -190,6 +190,15 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(path, monkeypatch):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize("folder", ["", ".", "inner"])
+def test_a_folder_is_not_replaced_by_a_file(path, monkeypatch, folder):
+    monkeypatch.chdir(path.parent)
+    (path.parent / "inner").mkdir()
+    with pytest.raises(OSError, match=r"directory|busy"):
+        kn.load(path).save(folder)
+    assert sorted(file.name for file in path.parent.iterdir()) == ["inner", path.name]
+
+
 def test_what_is_not_fitted_or_not_there_is_named(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         kn.ReservoirClassifier().save(tmp_path / "model")
