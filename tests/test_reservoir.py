@@ -49,8 +49,8 @@ def test_ragged_lists_and_trajectories_equal_the_oracle(n_neurons, n_inputs, len
     rng = np.random.default_rng(seed)
     series = [rng.normal(size=(length, n_inputs)).astype(np.float32) for length in lengths]
     final, whole = reservoir.run(series), reservoir.run(series, trajectory=True)
-    for state, trajectory, one in zip(final, whole, series, strict=True):
-        expected = naive.run(reservoir.W, reservoir.W_in, leak, one)
+    for state, trajectory, inputs in zip(final, whole, series, strict=True):
+        expected = naive.run(reservoir.W, reservoir.W_in, leak, inputs)
         assert trajectory.shape == expected.shape
         assert close(trajectory, expected)
         np.testing.assert_array_equal(trajectory[-1], state)

@@ -86,7 +86,7 @@ for name, learner in LEARNERS.items():
     case(name, lambda kind=kind, **settings: learned(kind(**settings)),
          lambda name=name: {} if name not in ("Metropolis", "Composed") else {"start": 0.5},
          settings, see=lambda found: found[0], errors=(kn.Diverged,),
-         words={one: (one, "thresholds", "start") for one in ("thresholds", "local", "search", "scaling")}
+         words={name: (name, "thresholds", "start") for name in ("thresholds", "local", "search", "scaling")}
          | {"rule": ("rule", "targets")})  # fmt: skip
     case(f"{name}.begin", learner.begin, lambda: {"V": V, "n_classes": 3, "source": SOURCE},
          {"V": arrays(V), "n_classes": counts(50), "source": words(("a", 1), (0, "a"))}, clothes={"V": V}, nan=True,

@@ -38,13 +38,13 @@ def leaves(value):
     if sparse.issparse(value):
         return [value.data, value.indices, value.indptr]
     if isinstance(value, dict):
-        return [leaf for one in value.values() for leaf in leaves(one)]
+        return [leaf for part in value.values() for leaf in leaves(part)]
     if isinstance(value, (list, tuple)):
-        return [leaf for one in value for leaf in leaves(one)]
+        return [leaf for part in value for leaf in leaves(part)]
     if dataclasses.is_dataclass(value):
-        return [leaf for one in dataclasses.fields(value) for leaf in leaves(getattr(value, one.name))]
+        return [leaf for field in dataclasses.fields(value) for leaf in leaves(getattr(value, field.name))]
     if hasattr(value, "data_vars"):
-        return [one.values for one in value.variables.values()]
+        return [variable.values for variable in value.variables.values()]
     return []
 
 
@@ -55,7 +55,7 @@ def fingerprint(value):
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.strides, repr(value) if value.dtype == object else value.tobytes()
     if isinstance(value, (list, tuple)):
-        return [fingerprint(one) for one in value]
+        return [fingerprint(part) for part in value]
     if isinstance(value, dict):
-        return {str(name): fingerprint(one) for name, one in value.items()}
+        return {str(name): fingerprint(part) for name, part in value.items()}
     return None

@@ -31,9 +31,9 @@ tried = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
-HOSTILE = [(name, argument) for name, one in CASES.items() for argument in one.hostile]
-CLOTHED = [(name, argument) for name, one in CASES.items() for argument in one.clothes]
-SEVERAL = [name for name, one in CASES.items() if len(one.hostile) > 1]
+HOSTILE = [(name, argument) for name, case in CASES.items() for argument in case.hostile]
+CLOTHED = [(name, argument) for name, case in CASES.items() for argument in case.clothes]
+SEVERAL = [name for name, case in CASES.items() if len(case.hostile) > 1]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -55,7 +55,7 @@ def outcome(case, arguments, spoilt):
     except case.errors:
         pass
     else:
-        assert case.nan or all(np.isfinite(one).all() for one in leaves(case.see(result)) if one.dtype.kind == "f")
+        assert case.nan or all(np.isfinite(leaf).all() for leaf in leaves(case.see(result)) if leaf.dtype.kind == "f")
         case.check(result)
     assert {name: fingerprint(value) for name, value in arguments.items()} == before, "an argument was changed"
 
@@ -80,7 +80,7 @@ def test_one_hostile_argument(name, argument, data):
 def test_two_hostile_arguments(name, data):
     case = CASES[name]
     spoilt = data.draw(st.lists(st.sampled_from(sorted(case.hostile)), min_size=2, max_size=2, unique=True))
-    outcome(case, {**case.valid(), **{one: data.draw(case.hostile[one], one) for one in spoilt}}, spoilt)
+    outcome(case, {**case.valid(), **{name: data.draw(case.hostile[name], name) for name in spoilt}}, spoilt)
 
 
 @pytest.mark.parametrize(("name", "argument"), CLOTHED)
@@ -95,8 +95,8 @@ def test_the_same_numbers_in_other_clothes(name, argument, data):
     found = leaves(case.see(case.call(**{**case.valid(), argument: value})))
     assert expected
     assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other, f"{argument} as {worn}", strict=True)
+    for leaf, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(leaf, other, f"{argument} as {worn}", strict=True)
     assert fingerprint(value) == before, "an argument was changed"
 
 
@@ -155,9 +155,9 @@ def test_integers_that_cannot_be_written_out_are_refused(digits):
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [(one, value) for one in ("folder", "figures", "seeds", "quick", "report", "workers", "cluster") for value in
+    [(name, value) for name in ("folder", "figures", "seeds", "quick", "report", "workers", "cluster") for value in
      (3, "\0", b"1", object(), ["9"], [None])
-     if (one, value) not in (("seeds", 3), ("workers", 3), ("cluster", "\0"))],
+     if (name, value) not in (("seeds", 3), ("workers", 3), ("cluster", "\0"))],
 )  # fmt: skip
 def test_a_reproduction_refuses_what_it_cannot_do_before_anything_is_run(argument, value):
     blocked = FOLDER / "readout.safetensors" / "below"  # below a file: nothing can be run there

@@ -179,7 +179,7 @@ def test_threads_of_a_trial(experiment, in_process):
     config = experiment.trials[0]
     for threads in (1, 2, 4):
         found = run_trial(config, threads=threads).variables
-        assert {name: digests.digest(one.values) for name, one in found.items()} == in_process[config.id]
+        assert {name: digests.digest(array.values) for name, array in found.items()} == in_process[config.id]
 
 
 @pytest.mark.filterwarnings("ignore")  # of Dask's own

@@ -20,7 +20,9 @@ from tests import naive
 from tests.learning.test_updates import LEARNERS, begun, episodes, network
 
 ODOURS = kn.load_odours()
-EVERY = pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: f"{type(one).__name__}-{one.step}-{one.search}")
+EVERY = pytest.mark.parametrize(
+    "learner", LEARNERS, ids=lambda learner: f"{type(learner).__name__}-{learner.step}-{learner.search}"
+)
 
 
 def attempt(work, error, message):
@@ -60,8 +62,8 @@ def test_neurons_without_connections_are_integrators(settings):
     reservoir = kn.Reservoir(33, 0.2, seed=2, n_inputs=4, **settings)
     assert reservoir.W.nnz == 0
     inputs = np.random.default_rng(0).normal(size=(5, 9, 4)).astype(np.float32)
-    for state, one in zip(reservoir.run(inputs), inputs, strict=True):
-        expected = naive.run(reservoir.W, reservoir.W_in, 0.2, one)[-1]
+    for state, series in zip(reservoir.run(inputs), inputs, strict=True):
+        expected = naive.run(reservoir.W, reservoir.W_in, 0.2, series)[-1]
         np.testing.assert_allclose(state, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -178,7 +180,10 @@ def test_many_classes_are_learned_as_the_oracle_does(learner, n_classes):
         lambda: kn.StaticTask(ODOURS, 10, n_classes=1),
         lambda: kn.SequenceTask(ODOURS, 1, n_classes=1),
         lambda: kn.Task(ODOURS, np.zeros((1, 1), int), np.zeros(1, int), n_classes=1, steps=1, noise=0.0),
-        *(lambda one=one: one.begin(np.ones((3, 4), np.float32), 1, kn.Source(0, "t")) for one in LEARNERS),
+        *(
+            lambda learner=learner: learner.begin(np.ones((3, 4), np.float32), 1, kn.Source(0, "t"))
+            for learner in LEARNERS
+        ),
     ],
 )
 def test_one_class_is_no_task(make):
