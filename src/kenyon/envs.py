@@ -290,5 +290,7 @@ def _vector_env(
     return TaskVectorEnv(kind(load_odours(), seed=task_seed, **task), num_envs, reward=reward)
 
 
-for _name, _kind in {"Static": StaticTask, "Sequence": SequenceTask}.items():
-    gym.register(f"kenyon/{_name}-v0", entry_point=partial(_env, _kind), vector_entry_point=partial(_vector_env, _kind))
+static_env, sequence_env = partial(_env, StaticTask), partial(_env, SequenceTask)
+static_vector_env, sequence_vector_env = partial(_vector_env, StaticTask), partial(_vector_env, SequenceTask)
+gym.register("kenyon/Static-v0", entry_point=static_env, vector_entry_point=static_vector_env)
+gym.register("kenyon/Sequence-v0", entry_point=sequence_env, vector_entry_point=sequence_vector_env)

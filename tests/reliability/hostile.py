@@ -302,7 +302,7 @@ def header(rng, files):
 
 def model_value(rng):
     """Return something that may stand in the description of a model."""
-    kinds = tuple(saving.KINDS)
+    kinds = tuple(saving.MODULES)
     choices = (
         {"tensor": f"t{rng.integers(20)}"}, {"tensor": None}, {"tensor": {}}, {"kind": pick(rng, kinds), "of": {}},
         {"kind": pick(rng, ("Popen", "system", "__import__", None)), "of": {"args": "touch ../bait/x"}},

@@ -182,7 +182,7 @@ class NormalEquations:
     cost = np.nan
 
     def __init__(self, learner, state):
-        self.target, self.classes = learner.target, np.arange(len(state.W))[:, None]
+        self.target, self.classes = learner.rule.target, np.arange(len(state.W))[:, None]
         self.gram, self.cross = np.linalg.inv(state.P), np.zeros_like(state.W)
 
     def take(self, V, labels, info):
@@ -240,8 +240,10 @@ class Beside:
         return self._distance(new, near)
 
     def _distance(self, state, oracle):
-        target = self.learner.target if self.closed else self.learner.rule.target
-        return float(np.abs(self.readout(state).outputs(self.probe) - oracle.outputs(self.probe)).max() / target)
+        return float(
+            np.abs(self.readout(state).outputs(self.probe) - oracle.outputs(self.probe)).max()
+            / self.learner.rule.target
+        )
 
 
 class Watch:

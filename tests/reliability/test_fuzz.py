@@ -208,5 +208,5 @@ def test_an_experiment_that_asks_for_what_cannot_be_is_refused_by_name(tmp_path,
 def test_a_table_in_another_coding_or_with_a_huge_cell_is_refused_by_name(tmp_path, contents):
     path = tmp_path / "mine.csv"
     path.write_bytes(contents)
-    with pytest.raises(ValueError, match=r"mine\.csv: not a table in UTF-8"):
+    with pytest.raises(ValueError, match=r"mine\.csv: not a table of comma-separated values in UTF-8"):
         kn.Odours.from_csv(path)
