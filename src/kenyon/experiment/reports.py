@@ -8,20 +8,13 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from kenyon.experiment.config import TrialConfig
 
 
 class Report:
     """Called at every event of a sweep. This one counts, and leaves it to subclasses to `tell`."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
 
     def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
         """Called first, with the number of trials that already have a result and those that are to be run."""

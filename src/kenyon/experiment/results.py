@@ -19,11 +19,7 @@ from kenyon.experiment.store import Store, StoreError
 
 INNER = ("learner", "episode", "neuron", "stage", "group", "example", "step", "channel")  # dimensions of one result
 MAX_EMPTY_CELLS = 100_000  # limit for the cells of the Dataset that no trial fills
-NOT_AXES = {
-    "n_stimuli",
-    "n_bases",
-    "odours_sha256",
-}  # settings of tasks that `size` stands for, or that follow from others
+NOT_AXES = {"n_stimuli", "n_bases", "odours_sha256"}  # of tasks: `size` stands for them, or they follow from others
 
 
 def open_results(folder: str | Path, experiment: str | None = None, *, neurons: bool = False) -> xr.Dataset:
@@ -83,7 +79,10 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
             f"{math.prod(outer_shape)} cells ({', '.join(axes)}); open one experiment: open_results(folder, experiment)"
         )
     variables: dict[str, xr.Variable] = {}
-    for name, dimensions in _dimensions(results).items():
+    known = {name: dimensions for result in results for name, (dimensions, _) in result.variables.items()}
+    for name, dimensions in known.items():
+        if name in ("learner", "episode"):
+            continue
         shape = outer_shape + tuple(len(inner[dimension]) for dimension in dimensions)
         values = _gather(name, results, [places for _, places in axes.values()], inner, shape)
         variables[name] = xr.Variable((*axes, *dimensions), values)
@@ -159,16 +158,6 @@ def _inner(results: Sequence[Stored]) -> dict[str, Any]:
     episodes = {int(episode) for result in results for episode in result.variables["episode"][1]}
     numbered = {name: range(size) for name, size in sizes.items()}
     return {**numbered, "learner": list(learners), "episode": sorted(episodes)}
-
-
-def _dimensions(results: Sequence[Stored]) -> dict[str, tuple[str, ...]]:
-    """Return the dimensions of all variables that are not coordinates."""
-    found: dict[str, tuple[str, ...]] = {}
-    for result in results:
-        for name, (dimensions, _) in result.variables.items():
-            if name not in ("learner", "episode"):
-                found.setdefault(name, dimensions)
-    return found
 
 
 def _gather(
