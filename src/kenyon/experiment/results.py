@@ -149,14 +149,11 @@ def _short_name(name: str, flat: Mapping[str, Any]) -> str:
 
 def _inner(results: Sequence[Stored]) -> dict[str, Any]:
     """Return the coordinates of dimensions within results: all learners, all episodes, and numbers for the rest."""
-    sizes: dict[str, int] = {}
-    for result in results:
-        for dimensions, values in result.variables.values():
-            for dimension, size in zip(dimensions, values.shape, strict=True):
-                sizes[dimension] = max(size, sizes.get(dimension, 0))
+    variables = [variable for result in results for variable in result.variables.values()]
+    sizes = {pair for dimensions, values in variables for pair in zip(dimensions, values.shape, strict=True)}
+    numbered = {name: range(size) for name, size in sorted(sizes)}  # the largest size of a dimension comes last
     learners = dict.fromkeys(str(name) for result in results for name in result.variables["learner"][1])
     episodes = {int(episode) for result in results for episode in result.variables["episode"][1]}
-    numbered = {name: range(size) for name, size in sizes.items()}
     return {**numbered, "learner": list(learners), "episode": sorted(episodes)}
 
 
@@ -173,18 +170,11 @@ def _gather(
     positions = {axis: {value: i for i, value in enumerate(inner[axis])} for axis in ("learner", "episode")}
     for i, (dimensions, values) in having:
         own: list[Any] = [
-            _positions(axis, n, results[i], positions) for axis, n in zip(dimensions, values.shape, strict=True)
+            [positions[axis][label] for label in results[i].variables[axis][1]] if axis in positions else range(n)
+            for axis, n in zip(dimensions, values.shape, strict=True)
         ]
-        outer: tuple[Any, ...] = tuple(of_trials[i] for of_trials in places)
-        array[(*outer, *np.ix_(*own))] = values
+        array[(*(of_trials[i] for of_trials in places), *np.ix_(*own))] = values
         filled += values.size
     if filled == array.size and missing != "":
         return array.astype(example.dtype)
     return array.astype("U") if missing == "" else array
-
-
-def _positions(axis: str, n: int, result: Stored, positions: Mapping[str, Mapping[Any, int]]) -> list[int]:
-    if axis not in positions:
-        return list(range(n))
-    values = result.variables[axis][1]
-    return [positions[axis][str(value) if axis == "learner" else int(value)] for value in values]

@@ -48,14 +48,12 @@ def compared(figure: str, pairs: Pairs, label: str, results: Results, **how: Any
 
 def for_other_inputs(results: Results) -> list[Effect]:
     """Compare the paper's learners for each form of the input weights that is not the paper's."""
-    data = results.get("S3")
-    size, forms = nearest_size(data, STIMULI), [str(form) for form in data.input_weights.values if form != "lognormal"]
-    labels = {form: f"{{}} minus {{}}, {form.replace('_', ' ')} weights" for form in forms}
-    return [
-        found
-        for form, label in labels.items()
-        for found in differences(data.sel(input_weights=form), size, STEPS, label)
-    ]
+    data, found = results.get("S3"), []
+    for form in map(str, data.input_weights.values):
+        if form != "lognormal":
+            label = f"{{}} minus {{}}, {form.replace('_', ' ')} weights"
+            found += differences(data.sel(input_weights=form), nearest_size(data, STIMULI), STEPS, label)
+    return found
 
 
 def leads(figure: str, results: Results) -> list[Effect]:
