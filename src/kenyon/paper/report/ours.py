@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from kenyon.experiment.results import INNER
 from kenyon.paper.plan import FIGURES, Results, best
 from kenyon.paper.report.finding import Finding
 from kenyon.paper.report.text import Table, learner_name, listing, number, spread
@@ -60,8 +61,7 @@ class Change(NamedTuple):
 
 def settings(data: xr.Dataset) -> Iterator[tuple[dict[str, object], xr.Dataset]]:
     """Yield every combination of settings that a Dataset holds, apart from learners and seeds."""
-    inner = ("learner", "seed", "episode", "neuron", "stage", "group", "example", "step", "channel")
-    names = [str(name) for name in data.dims if name not in inner]
+    names = [str(name) for name in data.dims if name not in (*INNER, "seed")]
     for place in np.ndindex(*[data.sizes[name] for name in names]):
         chosen = dict(zip(names, map(int, place), strict=True))
         yield {name: data[name].values[i] for name, i in chosen.items()}, data.isel(chosen)
