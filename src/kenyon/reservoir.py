@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
@@ -27,6 +28,16 @@ from kenyon.tasks import Task
 STATES_PER_CHUNK = 2**19  # states that a thread computes at a time: 512 episodes of 1000 neurons
 EPISODES_PER_CHUNK = 1000  # episodes that learners take at a time
 FEW_EPISODES = 2  # up to this number, episodes are faster one by one than in lanes
+SETTINGS: dict[str, Callable[[str, Any], Any]] = {  # those of a reservoir, and what they may be
+    "n_neurons": partial(_checks.integer, low=1, high=2**31),
+    "n_inputs": partial(_checks.integer, low=1, high=2**31),
+    "leak_rate": partial(_checks.real, low=0.0, high=1.0, open_low=True),
+    "spectral_radius": partial(_checks.real, low=0.0, high=_checks.LARGE),
+    "connections": partial(_checks.real, low=0.0),
+    "input_weights": partial(_checks.one_of, allowed=connectivity.INPUT_FORMS),
+    "input_connections": partial(_checks.real, low=1.0),
+    "input_gain": partial(_checks.real, low=0.0, high=_checks.LARGE, open_low=True),
+}
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -101,18 +112,15 @@ class Reservoir:
         input_connections: float = 6.0,
         input_gain: float = 1.0,
     ) -> None:
-        self.n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
-        self.n_inputs = _checks.integer("n_inputs", n_inputs, 1, 2**31)
-        self.leak_rate = _checks.real("leak_rate", leak_rate, 0.0, 1.0, open_low=True)
-        self.spectral_radius = _checks.real("spectral_radius", spectral_radius, 0.0, _checks.LARGE)
-        self.connections = _checks.real("connections", connections, 0.0)
-        self.input_weights = _checks.one_of("input_weights", input_weights, connectivity.INPUT_FORMS)
-        self.input_connections = _checks.real("input_connections", input_connections, 1.0)
-        self.input_gain = _checks.real("input_gain", input_gain, 0.0, _checks.LARGE, open_low=True)
+        self.n_neurons: int = check_setting("n_neurons", n_neurons)
+        self.n_inputs: int = check_setting("n_inputs", n_inputs)
+        self.leak_rate: float = check_setting("leak_rate", leak_rate)
+        self.spectral_radius: float = check_setting("spectral_radius", spectral_radius)
+        self.connections: float = check_setting("connections", connections)
+        self.input_weights: str = check_setting("input_weights", input_weights)
+        self.input_connections: float = check_setting("input_connections", input_connections)
+        self.input_gain: float = check_setting("input_gain", input_gain)
         self.seed = _checks.seed(seed)
-        self._draw_weights()
-
-    def _draw_weights(self) -> None:
         self.W = connectivity.recurrent(
             self.n_neurons,
             self.connections,
@@ -298,6 +306,11 @@ def stream_chunks(
         yield batch
     if n != n_episodes:
         raise ValueError(f"reservoir.stream must yield {n_episodes} episodes, as it was asked to, not {n}")
+
+
+def check_setting(name: str, value: Any) -> Any:
+    """Return a setting of `Reservoir` as a plain number or word, refusing it if it is out of bounds."""
+    return SETTINGS[name](name, value)
 
 
 def check_reservoir(reservoir: Any) -> ReservoirProtocol:

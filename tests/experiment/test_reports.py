@@ -1,4 +1,5 @@
 import time
+from contextlib import closing
 
 import pytest
 
@@ -44,7 +45,7 @@ def test_lines_say_what_a_log_should(clock, capsys):
 
 def test_a_bar_can_be_drawn(clock, capsys):
     (trial,) = load_experiment({**SMALL, "seeds": 1, "task": {"n_stimuli": 6}}).trials
-    with reports.Bar() as bar:
+    with closing(reports.Bar()) as bar:
         bar.begin("e", 1, [trial])
         bar.beat([trial.id])
         clock[0] += 5

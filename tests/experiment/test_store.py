@@ -86,7 +86,7 @@ def test_experiments_too_different_for_one_table_are_told_apart_by_name(tmp_path
     with pytest.raises(StoreError, match="open one experiment"):
         kn.open_results(tmp_path)
     assert kn.open_results(tmp_path, "e3").seed.values.tolist() == [8]
-    with pytest.raises(StoreError, match="no experiment 'e9' .there are: e0, e1"):
+    with pytest.raises(StoreError, match="no experiment 'e9' .it has: e0, e1"):
         kn.open_results(tmp_path, "e9")
 
 

@@ -1,7 +1,6 @@
 import json
 import re
 from html.parser import HTMLParser
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,11 +10,11 @@ from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
 from kenyon.paper.report import ours, write_report
 from kenyon.paper.report.findings import finding
 from kenyon.paper.report.ours import contests, diverged, halved
-from kenyon.paper.report.page import HEAVY, again, effect_words, headline_effects, picture
+from kenyon.paper.report.page import HEAVY, again, effect_words, picture
 from kenyon.paper.report.panel import Trained, interpolated, overlap, panel
 from kenyon.paper.report.panel_view import curves
 from kenyon.paper.report.text import learner_name, number, quantity, spread, symbols
-from kenyon.paper.verdicts import Effect, Verdict, Word
+from kenyon.paper.verdicts import Effect, Verdict
 from tests.paper.constructed import PROVENANCE, Constructed, pictures, verdicts
 
 BAD = "<script>alert(1)</script>"
@@ -269,14 +268,6 @@ def test_missing_picture_is_named(tmp_path):
 )
 def test_quantities_have_digits_that_mean_something(value, shown):
     assert quantity(value) == shown
-
-
-def test_effect_that_decided_is_shown_beside_the_headline():
-    effects = tuple(Effect(label, 0.5, 0.4, 0.6, bears) for label, bears in (("a", True), ("b", None), ("c", False)))
-    verdict = verdicts()[0]._replace(effects=effects)
-    shown = {word: headline_effects(verdict._replace(verdict=word)) for word in get_args(Word)}
-    labels = {word: "".join(effect.label for effect in effects) for word, effects in shown.items()}
-    assert labels == {"reproduced": "a", "contradicted": "ac", "inconclusive": "ab"}
 
 
 def test_command_to_run_it_again_is_that_of_the_plan():

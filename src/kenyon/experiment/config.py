@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -19,7 +20,7 @@ from kenyon.experiment.learner_settings import LEARNERS, AnyLearner, is_own, own
 from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of, unknown_kind, unknown_name
 from kenyon.learning.training import train
 from kenyon.odours import SUBSETS, Odours, load_odours
-from kenyon.reservoir import Reservoir
+from kenyon.reservoir import Reservoir, check_setting
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
 TRIAL_FORMAT = 3  # raised whenever the same settings give other numbers or other files
@@ -27,6 +28,7 @@ MOST_ITEMS = 100_000  # limit for the odours and the sequences of a task
 TRAIN = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
 NOT_SETTINGS = ("odours", "n_inputs", "seed")  # parameters of constructors that a trial fills in
 
+published_odours = lru_cache(load_odours)
 Count = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 
@@ -44,9 +46,9 @@ class TaskConfig(Made):
     kind: str
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """Number of items."""
-        raise NotImplementedError
 
     def build(self, seed: int) -> Task:
         """Make the task."""
@@ -58,7 +60,7 @@ class TaskConfig(Made):
     def table(self, seed: int) -> Odours:
         """Return the odours."""
         if self.odours in SUBSETS:
-            odours = _published(self.odours)
+            odours = published_odours(self.odours)
         elif _file_digest(self.odours) == self.odours_sha256:
             odours = Odours.from_csv(self.odours)
         else:
@@ -88,13 +90,6 @@ class SequenceConfig(model_of(SequenceTask, TaskConfig, without=NOT_SETTINGS, ki
         return int(3 * self.n_classes**2 * self.n_bases)
 
 
-class _WithoutWeights(Reservoir):
-    """A reservoir that checks its settings and draws no weights."""
-
-    def _draw_weights(self) -> None:
-        pass
-
-
 class ReservoirConfig(model_of(Reservoir, Made, without=NOT_SETTINGS, input_weights=Literal[INPUT_FORMS])):  # type: ignore[misc]
     """A reservoir; see `kenyon.Reservoir`."""
 
@@ -105,7 +100,8 @@ class ReservoirConfig(model_of(Reservoir, Made, without=NOT_SETTINGS, input_weig
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _WithoutWeights(**self.model_dump())
+        for name, value in self:
+            check_setting(name, value)
         return self
 
 
@@ -188,11 +184,6 @@ def _with_digest(task: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _file_digest(path: str) -> str:
     return sha256(Path(path).read_bytes()).hexdigest()
-
-
-@lru_cache
-def _published(subset: str) -> Odours:
-    return load_odours(subset)
 
 
 def _line(error: ValidationError, model: type[Model], above: str = "") -> str:

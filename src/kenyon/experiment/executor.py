@@ -15,7 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,7 +95,7 @@ def run_experiment(
     store.check(trial.id for trial in experiment.trials if trial.id in finished)
     todo = [trial for trial in experiment.trials if trial.id not in finished]
     start, crew = time.monotonic(), _workers(workers, cluster) if todo else None
-    with report, _stoppable():
+    with closing(report), _stoppable():
         report.begin(experiment.name, len(experiment.trials) - len(todo), todo)
         failed = _Sweep(store, experiment.name, report, crew).run(todo) if crew else {}
     return SweepSummary(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)

@@ -17,18 +17,14 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from kenyon import _checks
 from kenyon.experiment.settings import ConfigError, Made, Model, Rule, as_setting, model_of
-from kenyon.learning import controls, learners, ridge
+from kenyon.learning.controls import RecursiveLeastSquares
+from kenyon.learning.learners import Composed, GradientThresholds, GradientWeights, Learner, Metropolis, Normalised
+from kenyon.learning.ridge import Ridge
 
 OWN = "own"  # tag of learners that are not part of the package
 METHODS = ("begin", "update", "readout")
-KINDS: dict[str, type[Any]] = {
-    **{
-        kind: getattr(learners, kind)
-        for kind in ("Learner", "GradientWeights", "GradientThresholds", "Metropolis", "Composed", "Normalised")
-    },
-    "Ridge": ridge.Ridge,
-    "RecursiveLeastSquares": controls.RecursiveLeastSquares,
-}
+CLASSES = (Learner, GradientWeights, GradientThresholds, Metropolis, Composed, Normalised, Ridge, RecursiveLeastSquares)
+KINDS: dict[str, type[Any]] = {cls.__name__: cls for cls in CLASSES}
 
 
 class LearnerModel(Made):

@@ -8,8 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from kenyon.experiment.config import TrialConfig
 
@@ -17,16 +16,10 @@ from kenyon.experiment.config import TrialConfig
 class Report:
     """Called at every event of a sweep. This one counts, and leaves it to subclasses to `tell`."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
-
     def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
         """Called first, with the number of trials that already have a result and those that are to be run."""
         self.n_trials, self.n_done, self.n_new, self.n_failed = n_done + len(todo), n_done, 0, 0
-        self.start, self.work_left, self.work_done = time.monotonic(), sum(trial.work for trial in todo), 0.0
+        self.start, self.work, self.work_done = time.monotonic(), sum(trial.work for trial in todo), 0.0
         self.tell("begin", experiment=name, trials=self.n_trials, done=n_done)
 
     def started(self, trial: TrialConfig) -> None:
@@ -36,13 +29,13 @@ class Report:
     def finished(self, trial: TrialConfig, seconds: float) -> None:
         """Called when a trial finishes."""
         self.n_new += 1
-        self._ended(trial)
+        self.work_done += trial.work
         self.tell("finished", trial, seconds=round(seconds, 3), left=self.left)
 
     def failed(self, trial: TrialConfig, reason: str) -> None:
         """Called when a trial fails."""
         self.n_failed += 1
-        self._ended(trial)
+        self.work_done += trial.work
         self.tell("failed", trial, error=reason)
 
     def retried(self, trial: TrialConfig) -> None:
@@ -65,11 +58,8 @@ class Report:
     @property
     def left(self) -> float | None:
         """Seconds left, judging by the pace so far; None until there is one."""
-        return (time.monotonic() - self.start) / self.work_done * self.work_left if self.work_done else None
-
-    def _ended(self, trial: TrialConfig) -> None:
-        self.work_done += trial.work
-        self.work_left -= trial.work
+        left = self.work - self.work_done
+        return (time.monotonic() - self.start) / self.work_done * left if self.work_done else None
 
     def _line(self, event: str, trial: TrialConfig | None, facts: dict[str, Any]) -> str | None:
         """Return an event in words; None if it is not worth a line."""

@@ -60,12 +60,7 @@ def encode(result: xr.Dataset) -> bytes:
 def decode(contents: bytes, wanted: Callable[[str, tuple[str, ...]], bool]) -> Stored:
     """Read a result's file, refusing anything that `encode` would not have written.
 
-    Parameters
-    ----------
-    contents
-        Of the file.
-    wanted
-        Given the name and dimensions of a variable, whether to read it.
+    `wanted` tells by the name and dimensions of a variable whether to read it.
     """
     import h5py
 

@@ -19,11 +19,7 @@ from kenyon.experiment.store import Store, StoreError
 
 INNER = ("learner", "episode", "neuron", "stage", "group", "example", "step", "channel")  # dimensions of one result
 MAX_EMPTY_CELLS = 100_000  # limit for the cells of the Dataset that no trial fills
-NOT_AXES = {
-    "n_stimuli",
-    "n_bases",
-    "odours_sha256",
-}  # settings of tasks that `size` stands for, or that follow from others
+NOT_AXES = {"n_stimuli", "n_bases", "odours_sha256"}  # of tasks: `size` stands for them, or they follow from others
 
 
 def open_results(folder: str | Path, experiment: str | None = None, *, neurons: bool = False) -> xr.Dataset:
@@ -83,7 +79,10 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
             f"{math.prod(outer_shape)} cells ({', '.join(axes)}); open one experiment: open_results(folder, experiment)"
         )
     variables: dict[str, xr.Variable] = {}
-    for name, dimensions in _dimensions(results).items():
+    known = {name: dimensions for result in results for name, (dimensions, _) in result.variables.items()}
+    for name, dimensions in known.items():
+        if name in ("learner", "episode"):
+            continue
         shape = outer_shape + tuple(len(inner[dimension]) for dimension in dimensions)
         values = _gather(name, results, [places for _, places in axes.values()], inner, shape)
         variables[name] = xr.Variable((*axes, *dimensions), values)
@@ -150,25 +149,12 @@ def _short_name(name: str, flat: Mapping[str, Any]) -> str:
 
 def _inner(results: Sequence[Stored]) -> dict[str, Any]:
     """Return the coordinates of dimensions within results: all learners, all episodes, and numbers for the rest."""
-    sizes: dict[str, int] = {}
-    for result in results:
-        for dimensions, values in result.variables.values():
-            for dimension, size in zip(dimensions, values.shape, strict=True):
-                sizes[dimension] = max(size, sizes.get(dimension, 0))
+    variables = [variable for result in results for variable in result.variables.values()]
+    sizes = {pair for dimensions, values in variables for pair in zip(dimensions, values.shape, strict=True)}
+    numbered = {name: range(size) for name, size in sorted(sizes)}  # the largest size of a dimension comes last
     learners = dict.fromkeys(str(name) for result in results for name in result.variables["learner"][1])
     episodes = {int(episode) for result in results for episode in result.variables["episode"][1]}
-    numbered = {name: range(size) for name, size in sizes.items()}
     return {**numbered, "learner": list(learners), "episode": sorted(episodes)}
-
-
-def _dimensions(results: Sequence[Stored]) -> dict[str, tuple[str, ...]]:
-    """Return the dimensions of all variables that are not coordinates."""
-    found: dict[str, tuple[str, ...]] = {}
-    for result in results:
-        for name, (dimensions, _) in result.variables.items():
-            if name not in ("learner", "episode"):
-                found.setdefault(name, dimensions)
-    return found
 
 
 def _gather(
@@ -184,18 +170,11 @@ def _gather(
     positions = {axis: {value: i for i, value in enumerate(inner[axis])} for axis in ("learner", "episode")}
     for i, (dimensions, values) in having:
         own: list[Any] = [
-            _positions(axis, n, results[i], positions) for axis, n in zip(dimensions, values.shape, strict=True)
+            [positions[axis][label] for label in results[i].variables[axis][1]] if axis in positions else range(n)
+            for axis, n in zip(dimensions, values.shape, strict=True)
         ]
-        outer: tuple[Any, ...] = tuple(of_trials[i] for of_trials in places)
-        array[(*outer, *np.ix_(*own))] = values
+        array[(*(of_trials[i] for of_trials in places), *np.ix_(*own))] = values
         filled += values.size
     if filled == array.size and missing != "":
         return array.astype(example.dtype)
     return array.astype("U") if missing == "" else array
-
-
-def _positions(axis: str, n: int, result: Stored, positions: Mapping[str, Mapping[Any, int]]) -> list[int]:
-    if axis not in positions:
-        return list(range(n))
-    values = result.variables[axis][1]
-    return [positions[axis][str(value) if axis == "learner" else int(value)] for value in values]

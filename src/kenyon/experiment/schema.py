@@ -7,7 +7,7 @@ from typing import Any
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.presets import PRESETS
 
-NAMES = {"type": "array", "items": {"type": "string"}}
+LISTS_OF_NAMES = {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}
 
 
 def experiment_schema() -> dict[str, Any]:
@@ -21,11 +21,7 @@ def experiment_schema() -> dict[str, Any]:
         extends={"type": "string", "description": "Another experiment file, whose settings this one changes."},
         preset={"enum": list(PRESETS), "default": "static", "description": "The paper's settings to start from."},
         seeds={"type": "integer", "minimum": 1, "description": "Number of seeds, from 0."},
-        zip={
-            "type": "array",
-            "items": NAMES,
-            "description": "Names of lists that go together, instead of their product.",
-        },
+        zip={**LISTS_OF_NAMES, "description": "Names of lists that go together, instead of their product."},
         case={"type": "array", "items": {"type": "object"}, "description": "Settings for some of the trials."},
         label={"type": "string", "description": "Of a case."},
         tune={"type": "object", "description": "What `kenyon tune` searches."},
@@ -33,9 +29,8 @@ def experiment_schema() -> dict[str, Any]:
     schema["$defs"]["OwnLearnerConfig"]["required"] = ["kind"]
     learners = schema["properties"]["learners"]
     learners.pop("minProperties", None)
-    learners["additionalProperties"]["anyOf"] = learners["additionalProperties"].pop(
-        "oneOf"
-    )  # a name can imply the kind
+    learner = learners["additionalProperties"]
+    learner["anyOf"] = learner.pop("oneOf")  # a name can imply the kind
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Kenyon experiment"}
 
 

@@ -98,15 +98,7 @@ class Store:
         return _json(path, **kinds) if path.exists() else {}
 
     def read(self, trial: str, wanted: Callable[[str, tuple[str, ...]], bool] | None = None) -> Stored:
-        """Read a result, refusing a file that is damaged or is not one.
-
-        Parameters
-        ----------
-        trial
-            Whose result.
-        wanted
-            Given the name and dimensions of a variable, whether to read it; by default all are read.
-        """
+        """Read a result, all of it or the variables that are `wanted` (see `decode`), refusing a damaged file."""
         path = self.path(trial)
         try:
             stored = decode(path.read_bytes(), wanted or (lambda name, dimensions: True))

@@ -204,14 +204,10 @@ def _expand_learners(learners: Settings, zipped: list[list[Place]]) -> Settings:
         if plan.n_choices > LIMIT:
             raise ConfigError(f"learners.{name}: its lists ask for {plan.n_choices} learners, above {LIMIT}")
         for chosen in plan.choices():
-            values = dict(_leaves(chosen))
-            parts = [f"{path[-1]}={_text(values[path])}" for path in plan.lists]
-            expanded[" ".join([name, *parts])] = chosen
+            values = _leaves(chosen)
+            texts = {path: f"{value:g}" if isinstance(value, float) else value for path, value in values}
+            expanded[" ".join([name, *(f"{path[-1]}={texts[path]}" for path in plan.lists)])] = chosen
     return expanded
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _grouped(settings: Settings, zipped: Sequence[Sequence[Place]]) -> _Plan:

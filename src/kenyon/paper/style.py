@@ -77,13 +77,7 @@ class Summary(NamedTuple):
 
 
 def summary(values: ArrayLike) -> Summary:
-    """Return means and intervals over seeds, the first axis; NaN where no seed has a value.
-
-    Parameters
-    ----------
-    values
-        Shape (n_seeds, n_points). Seeds without a value at a point are left out there and flagged in `missing`.
-    """
+    """Return means and intervals of values (n_seeds, n_points) over the seeds that have one; NaN where none has."""
     array = np.atleast_2d(np.asarray(values, np.float64))
     missing = ~np.isfinite(array)
     columns = [column[~gone] for column, gone in zip(array.T, missing.T, strict=True)]

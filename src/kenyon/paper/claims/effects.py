@@ -5,32 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import xarray as xr
 
-from kenyon.paper.claims.samples import (
-    COMPOSED,
-    FOUR,
-    GD_THETA,
-    GD_W,
-    GUESS,
-    LEVEL,
-    METROPOLIS,
-    by_size,
-    change,
-    convergence_time,
-    curve_mean,
-    name_of,
-    values,
-    woken,
-)
-from kenyon.paper.plan import STIMULI, Results, nearest_size, plain_readouts
+from kenyon.paper.claims.samples import LEVEL, by_size, change, convergence_time, curve_mean, name_of, values, woken
+from kenyon.paper.plan import COMPOSED, GD_THETA, GD_W, METROPOLIS, STIMULI, Results, nearest_size, plain_readouts
 from kenyon.paper.verdicts import Effect, effect
 
 Pairs = Iterable[tuple[str, str]]  # of learners, the first minus the second
-THRESHOLDS = (COMPOSED, METROPOLIS, GD_THETA)
+SEARCHING = (COMPOSED, METROPOLIS)
+THRESHOLDS = (*SEARCHING, GD_THETA)
 OTHERS = (METROPOLIS, GD_THETA, GD_W)  # than Composed
-STEPS = tuple((better, worse) for worse, better in pairwise(FOUR))
+STEPS = tuple(pairwise((COMPOSED, *OTHERS)))[::-1]
 TASKS = {"static": "stimuli", "sequence": "sequences"}
 CEILING = 0.995
 CODING_LEVELS = {COMPOSED: 0.5, METROPOLIS: 0.5, GD_THETA: 0.7}  # the paper's
@@ -52,29 +39,21 @@ def differences(
     ]
 
 
-def at_papers_size(pairs: Pairs, label: str, results: Results, variable: str = "accuracy") -> list[Effect]:
-    """Compare pairs of learners in the static task, at the size nearest to the paper's."""
-    data = results.get("2")
-    return differences(data, nearest_size(data, STIMULI), pairs, label, variable=variable)
-
-
-def at_all_sizes(pairs: Pairs, label: str, results: Results, below: float | None = None) -> list[Effect]:
-    """Compare pairs of learners in the sequence task, at every size."""
-    data = results.get("4")
-    sizes = map(int, data["size"].values[::-1])
-    return [found for size in sizes for found in differences(data, size, pairs, label, below=below)]
+def compared(figure: str, pairs: Pairs, label: str, results: Results, **how: Any) -> list[Effect]:
+    """Compare pairs of learners: at the size nearest to the paper's in the static task, at every size otherwise."""
+    data = results.get(figure)
+    sizes = [nearest_size(data, STIMULI)] if figure == "2" else map(int, data["size"].values[::-1])
+    return [found for size in sizes for found in differences(data, size, pairs, label, **how)]
 
 
 def for_other_inputs(results: Results) -> list[Effect]:
     """Compare the paper's learners for each form of the input weights that is not the paper's."""
-    data = results.get("S3")
-    size, forms = nearest_size(data, STIMULI), [str(form) for form in data.input_weights.values if form != "lognormal"]
-    labels = {form: f"{{}} minus {{}}, {form.replace('_', ' ')} weights" for form in forms}
-    return [
-        found
-        for form, label in labels.items()
-        for found in differences(data.sel(input_weights=form), size, STEPS, label)
-    ]
+    data, found = results.get("S3"), []
+    for form in map(str, data.input_weights.values):
+        if form != "lognormal":
+            label = f"{{}} minus {{}}, {form.replace('_', ' ')} weights"
+            found += differences(data.sel(input_weights=form), nearest_size(data, STIMULI), STEPS, label)
+    return found
 
 
 def leads(figure: str, results: Results) -> list[Effect]:
@@ -82,7 +61,7 @@ def leads(figure: str, results: Results) -> list[Effect]:
     data, found = results.get(figure), []
     label = f"{{}} minus {{}} at {{size}} {'stimuli' if figure == '2' else 'sequences'}"
     for size in map(int, data["size"].values[::-1]):
-        means = {name: values(data, "accuracy", name, size).mean() for name in FOUR}
+        means = {name: values(data, "accuracy", name, size).mean() for name in (COMPOSED, *OTHERS)}
         rival = max(OTHERS[::-1], key=lambda name: means[name])
         if min(means[COMPOSED], means[rival]) <= CEILING:
             found += differences(data, size, [(COMPOSED, rival)], label)
@@ -208,8 +187,8 @@ def silent_neurons(results: Results) -> list[Effect]:
 
 def unconnected(results: Results) -> list[Effect]:
     """Return the accuracy of Composed on unconnected neurons, and compare it with that on connected ones."""
-    parts = (results.get("S1", part).isel(size=-1) for part in ("unconnected", "connected"))
-    own, connected = (data.accuracy.sel(learner=COMPOSED).fillna(GUESS).values for data in parts)
+    parts = (results.get("S1", part) for part in ("unconnected", "connected"))
+    own, connected = (by_size(data, "accuracy", COMPOSED)[-1] for data in parts)
     return [
         effect("accuracy of Composed, unconnected neurons", own, above=0.9, unit="accuracy"),
         effect("unconnected minus connected", own - connected, above=-0.05, unit="accuracy"),
@@ -227,37 +206,28 @@ def one_threshold_or_many(results: Results) -> list[Effect]:
 
 
 MEAN_THETA = "mean theta, {} minus {}, mean of all sizes"
+SD_THETA = "sd of theta of {}, sequence minus static task, mean of all sizes"
+FROM_PRELEARNED = "Composed from the prelearned start minus from 0, {size} sequences"
 EFFECTS: Mapping[int, Callable[[Results], list[Effect]]] = {
-    1: partial(at_papers_size, [(name, GD_W) for name in THRESHOLDS], "{} minus {} at {size} stimuli"),
+    1: partial(compared, "2", [(name, GD_W) for name in THRESHOLDS], "{} minus {} at {size} stimuli"),
     2: partial(leads, "2"),
     3: convergence,
     4: partial(growing_lead, GD_W),
     5: coding_levels,
     6: partial(rises, "change of mean theta of {} over all sizes", "theta_mean", THRESHOLDS),
-    7: partial(averages, MEAN_THETA, "theta_mean", [(("3", name), ("3", GD_THETA)) for name in (COMPOSED, METROPOLIS)]),
+    7: partial(averages, MEAN_THETA, "theta_mean", [(("3", name), ("3", GD_THETA)) for name in SEARCHING]),
     8: partial(rises, "change of sd of theta of {} over all sizes", "theta_sd", (COMPOSED, GD_THETA)),
     9: partial(growing_lead, METROPOLIS),
     10: partial(leads, "4"),
-    11: partial(at_all_sizes, [(METROPOLIS, GD_W)], "{} minus {} at {size} sequences", below=0.05),
-    12: partial(
-        averages, MEAN_THETA, "theta_mean", [(("5", GD_THETA), ("5", name)) for name in (COMPOSED, METROPOLIS)]
-    ),
-    13: partial(
-        averages,
-        "sd of theta of {}, sequence minus static task, mean of all sizes",
-        "theta_sd",
-        [(("5", name), ("3", name)) for name in (COMPOSED, GD_THETA)],
-    ),
-    14: partial(
-        at_all_sizes,
-        [(COMPOSED, "Composed from 0")],
-        "Composed from the prelearned start minus from 0, {size} sequences",
-    ),
+    11: partial(compared, "4", [(METROPOLIS, GD_W)], "{} minus {} at {size} sequences", below=0.05),
+    12: partial(averages, MEAN_THETA, "theta_mean", [(("5", GD_THETA), ("5", name)) for name in SEARCHING]),
+    13: partial(averages, SD_THETA, "theta_sd", [(("5", name), ("3", name)) for name in (COMPOSED, GD_THETA)]),
+    14: partial(compared, "4", [(COMPOSED, "Composed from 0")], FROM_PRELEARNED),
     15: specificity,
     16: reward,
     17: silent_neurons,
     18: for_other_inputs,
-    19: partial(at_papers_size, STEPS, "{} minus {}, argmax", variable="argmax_accuracy"),
+    19: partial(compared, "2", STEPS, "{} minus {}, argmax", variable="argmax_accuracy"),
     20: unconnected,
     21: summed_specificity,
     22: no_trend,

@@ -7,9 +7,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from kenyon.metrics import episodes_to_reach
+from kenyon.paper.plan import GD_THETA, GD_W
 
 Samples = NDArray[np.float64]  # one per seed
-GD_W, GD_THETA, METROPOLIS, COMPOSED = FOUR = ("GradientWeights", "GradientThresholds", "Metropolis", "Composed")
 NAMES = {GD_W: "GD_W", GD_THETA: "GD_theta"}
 GUESS = 0.5  # accuracy of a learner that diverged
 LEVEL = 0.8  # accuracy whose first crossing is the time of convergence

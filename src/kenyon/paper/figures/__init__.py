@@ -37,15 +37,7 @@ METADATA: Mapping[str, dict[str, Any]] = {
 
 
 def draw(figure: str, results: Results) -> Figure:
-    """Draw a figure.
-
-    Parameters
-    ----------
-    figure
-        Its name: one of `kenyon.paper.plan.FIGURES`, such as "2" or "S1".
-    results
-        Where its numbers come from. A figure of a quick plan says so.
-    """
+    """Draw a figure of `kenyon.paper.plan.FIGURES`, such as "2" or "S1"; one of a quick plan says so."""
     if figure not in DRAWN:
         raise ValueError(f"there is no figure {figure!r}; choose from {', '.join(DRAWN)}")
     with style.context():

@@ -14,12 +14,7 @@ from numpy.typing import ArrayLike
 
 from kenyon.paper.style import CM, FAINT, INK, WARNING, WIDTH, Look, Summary, look, over, summary
 
-CROSS: dict[str, Any] = {
-    "color": WARNING,
-    "linestyle": "",
-    "marker": "x",
-    "markersize": 7,
-}  # where seeds have no value
+CROSS: dict[str, Any] = {"color": WARNING, "linestyle": "", "marker": "x", "markersize": 7}  # seeds without a value
 
 
 def new_figure(height: float, width: float = WIDTH) -> Any:
@@ -67,12 +62,6 @@ def against(ax: Any, data: xr.Dataset, variable: str, looks: Mapping[str, Look])
     for i, (name, seen) in enumerate(looks.items()):
         shift = 0.007 * np.ptp(x) * (i - (len(looks) - 1) / 2)
         points(ax, x + shift, summary(over(data[variable].sel(learner=name), "size")), seen)
-
-
-def from_zero(ax: Any, top: float | None = None) -> None:
-    """Start an axis just below 0, so that zeros can be seen."""
-    high = ax.get_ylim()[1] if top is None else top
-    ax.set_ylim(-0.03 * high, 1.03 * high)
 
 
 def stroke(seen: Look) -> dict[str, Any]:

@@ -42,6 +42,7 @@ def figure_of_thresholds(name: str, results: Results) -> Any:
         parts.against(ax, data, variable, looks)
         parts.title(ax, letter, head)
         ax.set(ylabel=label, xlim=(0, None), xlabel=f"number of {parts.items(data)}")
-        parts.from_zero(ax, 1.0 if variable == "coding_level" else None)
+        top = 1.0 if variable == "coding_level" else ax.get_ylim()[1]
+        ax.set_ylim(-0.03 * top, 1.03 * top)  # zeros can be seen
     parts.legend(figure, looks.values(), extra=parts.crossed(data.theta_mean))
     return figure

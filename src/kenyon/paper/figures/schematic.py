@@ -89,7 +89,9 @@ def draw_sequences(ax: Any, task: Task) -> None:
         names = [_name(task, i) for i in items[1, perturbation, context]]
         _row(ax, y, names, letters, [NEW, PERTURBED, NEW])
         ax.text(0.05, y, "own context" if context == 0 else "new context", va="center")
-        _class(ax, 13.95, y, int(labels[1, perturbation, context]))
+        label = int(labels[1, perturbation, context])
+        _box(ax, (13.95, y - 0.26), 1.35, 0.52, 0.25, facecolor=CLASSES[label % 2], linewidth=0)
+        ax.text(13.95 + 0.675, y, f"class {label}", ha="center", va="center", fontsize=7)
     _count(ax, task)
 
 
@@ -108,21 +110,13 @@ def _row(ax: Any, y: float, names: list[str], letters: str, colours: list[str]) 
     """Draw three odours in a row, each with its letter."""
     for i, (name, letter, colour) in enumerate(zip(names, letters, colours, strict=True)):
         x = LEFT + STRIDE * i
-        box = FancyBboxPatch((x, y - 0.36), STRIDE - 0.2, 0.72, "round,pad=0,rounding_size=0.12", linewidth=0.6)
-        box.set(facecolor=colour, edgecolor="0.4")
-        ax.add_patch(box)
+        _box(ax, (x, y - 0.36), STRIDE - 0.2, 0.72, 0.12, facecolor=colour, edgecolor="0.4", linewidth=0.6)
         ax.text(x + 0.24, y, letter, va="center", ha="center", fontweight="bold")
         ax.text(x + 0.48, y, name, va="center", fontsize=6.8)
 
 
-def _class(ax: Any, x: float, y: float, label: int) -> None:
-    """Draw the tag of a class."""
-    ax.add_patch(
-        FancyBboxPatch(
-            (x, y - 0.26), 1.35, 0.52, "round,pad=0,rounding_size=0.25", facecolor=CLASSES[label % 2], linewidth=0
-        )
-    )
-    ax.text(x + 0.675, y, f"class {label}", ha="center", va="center", fontsize=7)
+def _box(ax: Any, corner: tuple[float, float], width: float, height: float, radius: float, **style: Any) -> None:
+    ax.add_patch(FancyBboxPatch(corner, width, height, f"round,pad=0,rounding_size={radius}", **style))
 
 
 def _count(ax: Any, task: Task) -> None:

@@ -24,12 +24,17 @@ def figure6(results: Results) -> Any:
     axes = parts.panels(figure, 2, 2, sharex="col")
     for column, part in enumerate(("static", "sequence")):
         data = results.get("6", part)
-        about = f"{int(data.size.values[-1])} {parts.items(data)}"
-        _before_and_after(axes[0, column], data)
-        _learners(axes[1, column], data)
-        parts.title(axes[0, column], "ab"[column], f"{about}: before and after")
-        parts.title(axes[1, column], "cd"[column], f"{about}: all learners, after")
-        axes[1, column].set_xlabel(r"specificity $Sp_i$ of a neuron")
+        about, edges = f"{int(data.size.values[-1])} {parts.items(data)}", edges_of(data)
+        top, bottom = axes[:, column]
+        composed = data.sel(learner="Composed")
+        _histogram(top, data.specificity.sel(learner="GradientWeights"), edges, BEFORE, filled=True)
+        _histogram(top, composed.start_specificity, edges, PRELEARNED)
+        _histogram(top, composed.specificity, edges, AFTER)
+        parts.title(top, "ab"[column], f"{about}: before and after")
+        for name, seen in parts.named(data, FIVE[1:]).items():
+            _histogram(bottom, data.specificity.sel(learner=name), edges, seen)
+        parts.title(bottom, "cd"[column], f"{about}: all learners, after")
+        bottom.set_xlabel(r"specificity $Sp_i$ of a neuron")
     for ax in axes.flat:
         ax.set(yscale="log", ylabel="fraction of neurons", xlim=(0, None))
         ax.set(ylim=(1 / data.neuron.size, 60), yticks=[10.0**-k for k in range(int(np.log10(data.neuron.size)) + 1)])
@@ -49,18 +54,6 @@ def shares(values: xr.DataArray, edges: NDArray[np.float64]) -> NDArray[np.float
     rows = values.squeeze("size").transpose("seed", "neuron").values
     counts = [np.histogram(row, edges)[0] / len(row) if np.isfinite(row).all() else np.nan * edges[1:] for row in rows]
     return np.array(counts, np.float64)
-
-
-def _before_and_after(ax: Any, data: xr.Dataset) -> None:
-    composed = data.sel(learner="Composed")
-    _histogram(ax, data.specificity.sel(learner="GradientWeights"), edges_of(data), BEFORE, filled=True)
-    _histogram(ax, composed.start_specificity, edges_of(data), PRELEARNED)
-    _histogram(ax, composed.specificity, edges_of(data), AFTER)
-
-
-def _learners(ax: Any, data: xr.Dataset) -> None:
-    for name, seen in parts.named(data, FIVE[1:]).items():
-        _histogram(ax, data.specificity.sel(learner=name), edges_of(data), seen)
 
 
 def _histogram(ax: Any, values: xr.DataArray, edges: NDArray[np.float64], seen: Look, filled: bool = False) -> None:

@@ -38,19 +38,7 @@ def figure_s4(results: Results) -> Any:
 
 
 def draw_bound(ax: Any, theta: NDArray[np.float64], norm2: NDArray[np.float64], eta: float) -> Any:
-    """Draw the line on which eta |x|^2 is 2; above it steps overshoot.
-
-    Parameters
-    ----------
-    ax
-        Where to draw; y counts the gains.
-    theta
-        Thresholds, ascending.
-    norm2
-        Mean |x|^2, shape (n_gains, n_thresholds).
-    eta
-        Learning rate of the weights.
-    """
+    """Draw the line on which eta |x|^2 is 2; above it steps overshoot. `norm2` has shape (n_gains, n_thresholds)."""
     level = np.log(np.maximum(eta * norm2, 1e-6) / BOUND)
     if min(level.shape) < 2 or not (level < 0).any() or not (level > 0).any():
         return None

@@ -10,10 +10,11 @@ import numpy as np
 import xarray as xr
 
 from kenyon.paper.plan import SEQUENCES, STIMULI, Results, best, nearest_size, plain_readouts
-from kenyon.paper.report.finding import THREE, Finding, Means, Ranked, Sentences, descending, episodes, ranking
+from kenyon.paper.report.finding import Finding, Sentences, episodes, means_table, ranked, ranking, spreads_table
 from kenyon.paper.report.text import Ranking, Table, learner_name, listing, number, share, spread
 from kenyon.paper.report.words import about
 
+THREE = ("GradientThresholds", "Metropolis", "Composed")
 THRESHOLDS = {
     "theta_mean": "Mean of theta",
     "theta_sd": "Standard deviation of theta over neurons",
@@ -23,9 +24,8 @@ THRESHOLDS = {
 
 def finding(figure: str, results: Results) -> Finding:
     """Return what a figure shows, in words and numbers."""
-    patterns = about(figure)
-    rankings = [Ranked(figure, **row).make(results) for row in patterns.rankings]
-    means = [Means(figure, **row).make(results) for row in patterns.tables]
+    rankings = [ranked(results, figure, **row) for row in about(figure).rankings]
+    means = [means_table(results, figure, **row) for row in about(figure).tables]
     sentences = SENTENCES[figure](results) if figure in SENTENCES else []
     return Finding([*rankings, *sentences], [*means, *(TABLES[figure](results) if figure in TABLES else [])])
 
@@ -115,18 +115,11 @@ def _reward(results: Results) -> Sentences:
 
 
 def _controls(results: Results) -> list[Table]:
-    tables = []
-    for part in results.plan.parts("S1"):
-        data = results.get("S1", part).squeeze("size")
-        rows = [
-            [
-                learner_name(name),
-                *(spread(data[column].sel(learner=name), 3) for column in ("accuracy", "coding_level")),
-            ]
-            for name in map(str, data.learner.values)
-        ]
-        tables.append(Table(f"Controls, {part}", ["readout", "accuracy", "active"], rows))
-    return tables
+    parts = {part: results.get("S1", part).squeeze("size") for part in results.plan.parts("S1")}
+    return [
+        spreads_table(f"Controls, {part}", "readout", {"accuracy": data.accuracy, "active": data.coding_level})
+        for part, data in parts.items()
+    ]
 
 
 def _limit(results: Results) -> Sentences:
@@ -152,7 +145,7 @@ def _forms(results: Results) -> Sentences:
 
 
 def _order(accuracy: xr.DataArray) -> list[str]:
-    return [learner_name(name) for name in descending(accuracy.sel(learner=["GradientWeights", *THREE]))]
+    return [name for name, _ in ranking("", accuracy.sel(learner=["GradientWeights", *THREE])).rows]
 
 
 def _stability(results: Results) -> Sentences:
@@ -184,11 +177,7 @@ def _groups(results: Results) -> list[Table]:
         "all groups, at the end": last.mean("group"),
         "each group, once learned": fresh.mean("group"),
     }
-    rows = [
-        [learner_name(name), *(spread(column.sel(learner=name), 3) for column in columns.values())]
-        for name in map(str, accuracy.learner.values)
-    ]
-    return [Table("Accuracy on groups learned one after another", ["learner", *columns], rows)]
+    return [spreads_table("Accuracy on groups learned one after another", "learner", columns)]
 
 
 def _numbers(results: Results) -> Sentences:

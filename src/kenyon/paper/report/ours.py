@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from kenyon.experiment.results import INNER
 from kenyon.paper.plan import FIGURES, Results, best
 from kenyon.paper.report.finding import Finding
 from kenyon.paper.report.text import Table, learner_name, listing, number, spread
@@ -61,8 +61,7 @@ class Change(NamedTuple):
 
 def settings(data: xr.Dataset) -> Iterator[tuple[dict[str, object], xr.Dataset]]:
     """Yield every combination of settings that a Dataset holds, apart from learners and seeds."""
-    inner = ("learner", "seed", "episode", "neuron", "stage", "group", "example", "step", "channel")
-    names = [str(name) for name in data.dims if name not in inner]
+    names = [str(name) for name in data.dims if name not in (*INNER, "seed")]
     for place in np.ndindex(*[data.sizes[name] for name in names]):
         chosen = dict(zip(names, map(int, place), strict=True))
         yield {name: data[name].values[i] for name, i in chosen.items()}, data.isel(chosen)
@@ -153,11 +152,10 @@ def halved(results: Results) -> list[Change]:
     for where, name, data in _runs(results):
         configured = json.loads(data.attrs["learners"])[name]
         if configured["kind"] == "GradientWeights" and "eta_w" in data:
-            rates = _finite(data.eta_w)
-            lower = rates[rates < configured["eta_w"] * 0.99]
+            lower = data.eta_w.values[data.eta_w.values < configured["eta_w"] * 0.99]
             if len(lower):
                 words = f"{configured['eta_w']:g} to {listing([f'{rate:g}' for rate in np.unique(lower)])}"
-                changes.append(Change(where, name, len(lower), len(rates), words))
+                changes.append(Change(where, name, len(lower), int(data.eta_w.count()), words))
     return changes
 
 
@@ -165,13 +163,8 @@ def diverged(results: Results) -> list[Change]:
     """Return learners that diverged or fell silent for good, and how often."""
     changes = []
     for where, name, data in _runs(results):
-        at = _finite(data.diverged_at)
-        failed = at[at >= 0]
+        failed = data.diverged_at.values[data.diverged_at.values >= 0]
         if len(failed):
-            changes.append(Change(where, name, len(failed), len(at), f"first at episode {int(failed.min()):,}"))
+            words = f"first at episode {int(failed.min()):,}"
+            changes.append(Change(where, name, len(failed), int(data.diverged_at.count()), words))
     return changes
-
-
-def _finite(data: xr.DataArray) -> NDArray[np.float64]:
-    values = np.asarray(data.values, np.float64).ravel()
-    return np.asarray(values[np.isfinite(values)])

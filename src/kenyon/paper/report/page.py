@@ -51,21 +51,7 @@ class Shown(NamedTuple):
 
 
 def write_report(results: Results, verdicts: Sequence[Verdict], figures: Path, out: Path, seconds: float) -> None:
-    """Write the report, completely or not at all.
-
-    Parameters
-    ----------
-    results
-        Results for all figures.
-    verdicts
-        Verdicts on all claims, in order.
-    figures
-        Folder with the pictures, figure1.svg and so on; figure1.png is used where the SVG is large or missing.
-    out
-        The HTML file.
-    seconds
-        How long it took to get here.
-    """
+    """Write the report from results and verdicts, with the pictures in the folder `figures`, and the time it took."""
     write_whole(out, render(results, verdicts, figures, seconds))
 
 
@@ -103,7 +89,7 @@ def _environment() -> Environment:
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     environment.globals["asset"] = _asset
     filters: dict[str, Any] = {"symbols": symbols, "number": number, "tenths": lambda value: f"{value:.1f}"}
-    environment.filters.update(filters, effect_words=effect_words, headline_effects=headline_effects)
+    environment.filters.update(filters, effect_words=effect_words)
     return environment
 
 
@@ -137,11 +123,3 @@ def effect_words(effect: Effect) -> str:
         return "not available"
     unit = f" {effect.unit}" if effect.unit else ""
     return f"{quantity(effect.value)} [{quantity(effect.low)}, {quantity(effect.high)}]{unit}"
-
-
-def headline_effects(verdict: Verdict) -> list[Effect]:
-    """Return the first effect, and the one that decided the verdict if that is another."""
-    wanted = {"reproduced": True, "contradicted": False, "inconclusive": None}[verdict.verdict]
-    first = verdict.effects[0]
-    deciding = next((effect for effect in verdict.effects if effect.supports is wanted), first)
-    return [first] if deciding is first else [first, deciding]
