@@ -119,7 +119,7 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         self.single_observation_space, self.single_action_space = _spaces(task)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._names = _name_table(task)
+        self._names = np.fromiter(map(task.names, range(len(task))), object, len(task))
         self._episode = _Episodes(task, num_envs)
 
     def reset(
@@ -269,13 +269,6 @@ def _fitting(reservoir: Reservoir, space: Any) -> Reservoir:
             "which should be (n_steps, n_channels)"
         )
     return reservoir
-
-
-def _name_table(task: Task) -> NDArray[np.object_]:
-    table = np.empty(len(task), object)
-    for item in range(len(task)):
-        table[item] = task.names(item)
-    return table
 
 
 def _env(
