@@ -110,22 +110,10 @@ class Reservoir:
         self.input_connections = _checks.real("input_connections", input_connections, 1.0)
         self.input_gain = _checks.real("input_gain", input_gain, 0.0, _checks.LARGE, open_low=True)
         self.seed = _checks.seed(seed)
-        self._draw_weights()
-
-    def _draw_weights(self) -> None:
-        self.W = connectivity.recurrent(
-            self.n_neurons,
-            self.connections,
-            self.spectral_radius,
-            _seeding.generator(self.seed, "network", "recurrent"),
-        )
-        self.W_in = np.float32(self.input_gain) * connectivity.inputs(
-            self.input_weights,
-            self.n_neurons,
-            self.n_inputs,
-            self.input_connections,
-            _seeding.generator(self.seed, "network", "input"),
-        )
+        rng, rng_in = (_seeding.generator(self.seed, "network", part) for part in ("recurrent", "input"))
+        self.W = connectivity.recurrent(self.n_neurons, self.connections, self.spectral_radius, rng)
+        W_in = connectivity.inputs(self.input_weights, self.n_neurons, self.n_inputs, self.input_connections, rng_in)
+        self.W_in = np.float32(self.input_gain) * W_in
         self.rebuild()
 
     def rebuild(self) -> None:

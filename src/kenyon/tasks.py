@@ -182,18 +182,12 @@ class SequenceTask(Task):
 
     Parameters
     ----------
-    odours
-        The table that stimuli are drawn from.
+    odours, n_classes, seed, noise
+        As in `StaticTask`.
     n_bases
         Number of base sequences.
-    n_classes
-        Number of classes.
-    seed
-        Decides which stimuli and which classes.
     steps
         Number of steps for which each of the three stimuli is shown; 10 are 0.1 s.
-    noise
-        Standard deviation of the multiplicative input noise.
     """
 
     def __init__(
