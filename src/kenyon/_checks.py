@@ -129,8 +129,12 @@ def array(name: str, value: ArrayLike, expected: str) -> NDArray[Any]:
 
 
 def as_kernel_array(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
-    """Return an array as kernels are compiled for: contiguous, aligned, writeable; itself if it is all that."""
-    result = np.ascontiguousarray(array, kind)
+    """Return an array as kernels are compiled for: contiguous, aligned, writeable; itself if it is all that.
+
+    What is too large for this kind of number becomes infinite.
+    """
+    with np.errstate(over="ignore"):
+        result = np.ascontiguousarray(array, kind)
     return result if result.flags.carray else result.copy()
 
 
@@ -154,12 +158,14 @@ def whole_numbers(name: str, value: ArrayLike, expected: str, n_dims: int, n: in
     return as_kernel_array(found, np.intp)
 
 
-def labels(value: ArrayLike, n: int, n_classes: int) -> NDArray[np.intp]:
+def labels(
+    value: ArrayLike, n: int, n_classes: int, name: str = "labels", each: str = "row of states"
+) -> NDArray[np.intp]:
     """Return `value` as `n` classes from 0 to n_classes - 1."""
-    expected = f"{n} integers, one per row of states"
-    found = whole_numbers("labels", value, expected, 1, n_classes)
+    expected = f"{n} integers, one per {each}"
+    found = whole_numbers(name, value, expected, 1, n_classes)
     if len(found) != n:
-        raise ValueError(f"labels must be {expected}, not {len(found)}")
+        raise ValueError(f"{name} must be {expected}, not {len(found)}")
     return found
 
 
@@ -177,8 +183,7 @@ def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32
     found = numbers("states", value, f"(n, {width})", 2)
     if found.shape[1] == 0 or (n_neurons is not None and found.shape[1] != n_neurons):
         raise ValueError(f"states must have shape (n, {width}), not {found.shape}")
-    with np.errstate(over="ignore"):
-        return as_kernel_array(found, np.float32)
+    return as_kernel_array(found, np.float32)
 
 
 def calibration(value: ArrayLike) -> NDArray[np.float32]:
@@ -194,8 +199,7 @@ def single(name: str, array: NDArray[Any], first: int = 0) -> NDArray[np.float32
 
     `first` is the number of its first row in the error.
     """
-    with np.errstate(over="ignore"):
-        result = as_kernel_array(array, np.float32)
+    result = as_kernel_array(array, np.float32)
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
         place = [first + where[0], *where[1:]]

@@ -103,12 +103,10 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
 
     Parameters
     ----------
-    task
-        The stimuli and their classes.
+    task, reward
+        As in `TaskEnv`.
     num_envs
         Number of episodes that run side by side.
-    reward
-        Reward for the right action; the others get 0.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
@@ -119,7 +117,7 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         self.single_observation_space, self.single_action_space = _spaces(task)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._names = _name_table(task)
+        self._names = np.fromiter(map(task.names, range(len(task))), object, len(task))
         self._episode = _Episodes(task, num_envs)
 
     def reset(
@@ -140,10 +138,7 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
         if self._episode.over:
             self._episode.next(None)
             return self._episode.inputs, np.zeros(self.num_envs), no, no.copy(), self._info()
-        expected = f"{self.num_envs} integers, one per episode"
-        actions = _checks.whole_numbers("actions", actions, expected, 1, self.task.n_classes)
-        if len(actions) != self.num_envs:
-            raise ValueError(f"actions must be {expected}, not {len(actions)}")
+        actions = _checks.labels(actions, self.num_envs, self.task.n_classes, "actions", "episode")
         self._episode.over = True
         right = actions == self._episode.draw.labels
         info = {**self._info(), "right": right, "_right": ~no}
@@ -191,10 +186,8 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
     ----------
     env
         A vector environment whose observations are series, shape (num_envs, n_steps, n_channels).
-    reservoir
-        The reservoir.
-    theta
-        Thresholds: give x = relu(V - theta) instead of V.
+    reservoir, theta
+        As in `ReservoirFeatures`.
     threads
         Number of threads for simulation.
     """
@@ -269,13 +262,6 @@ def _fitting(reservoir: Reservoir, space: Any) -> Reservoir:
             "which should be (n_steps, n_channels)"
         )
     return reservoir
-
-
-def _name_table(task: Task) -> NDArray[np.object_]:
-    table = np.empty(len(task), object)
-    for item in range(len(task)):
-        table[item] = task.names(item)
-    return table
 
 
 def _env(

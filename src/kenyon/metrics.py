@@ -1,7 +1,7 @@
 """Measures of readouts: accuracy, coding level, specificity, speed of learning."""
 
-import sys
 from math import factorial
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,6 @@ from scipy.special import softmax
 
 from kenyon import _checks
 from kenyon.readout import draw_choices
-
-LARGEST_FLOAT = sys.float_info.max
 
 
 def accuracies(y: NDArray[np.floating], labels: NDArray[np.intp], uniforms: NDArray[np.float64]) -> tuple[float, ...]:
@@ -67,7 +65,7 @@ def specificity(
         pairs = np.divide(difference, total, out=np.zeros_like(total), where=total > 0)
     else:
         pairs = difference / n_episodes
-    return np.asarray(pairs.mean(axis=1) if mean else pairs.sum(axis=1) / min(factorial(n_classes - 1), LARGEST_FLOAT))
+    return np.asarray(pairs.mean(axis=1) if mean else pairs.sum(axis=1) / min(factorial(n_classes - 1), float_info.max))
 
 
 def episodes_to_reach(episode: ArrayLike, accuracy: ArrayLike, level: float) -> float:

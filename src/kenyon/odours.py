@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -171,8 +172,6 @@ def _cell(path: str | Path, stimulus: str, channel: str, text: str) -> float:
 def _check_names(argument: str, names: tuple[str, ...], n: int, what: str) -> None:
     if len(names) != n:
         raise ValueError(f"{argument} must hold one name per {what}: {n}, not {len(names)}")
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"{argument} must all be different; {name!r} occurs twice")
-        seen.add(name)
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{argument} must all be different; {repeated[0]!r} occurs twice")

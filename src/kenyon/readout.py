@@ -49,7 +49,7 @@ class Readout(NamedTuple):
         shift = None if self.shift is None else _vector("shift", self.shift, n)
         scale = None if self.scale is None else _vector("scale", self.scale, n)
         bias = None if self.bias is None else _vector("bias", self.bias, n_classes, np.float64)
-        return _as(np.float32, W), theta, shift, scale, bias
+        return _checks.as_kernel_array(W, np.float32), theta, shift, scale, bias
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this readout to a file, without pickle; `kenyon.load` reads it."""
@@ -62,12 +62,7 @@ def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDAr
     found = _checks.numbers(name, value, f"({n},)", 1)
     if len(found) != n:
         raise ValueError(f"{name} must have shape ({n},) to fit W, not {found.shape}")
-    return _as(kind, found)
-
-
-def _as(kind: type[Any], array: NDArray[Any]) -> NDArray[Any]:
-    with np.errstate(over="ignore"):
-        return _checks.as_kernel_array(array, kind)
+    return _checks.as_kernel_array(found, kind)
 
 
 def weighted_sums(

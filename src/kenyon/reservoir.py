@@ -121,19 +121,10 @@ class Reservoir:
         self.input_connections: float = check_setting("input_connections", input_connections)
         self.input_gain: float = check_setting("input_gain", input_gain)
         self.seed = _checks.seed(seed)
-        self.W = connectivity.recurrent(
-            self.n_neurons,
-            self.connections,
-            self.spectral_radius,
-            _seeding.generator(self.seed, "network", "recurrent"),
-        )
-        self.W_in = np.float32(self.input_gain) * connectivity.inputs(
-            self.input_weights,
-            self.n_neurons,
-            self.n_inputs,
-            self.input_connections,
-            _seeding.generator(self.seed, "network", "input"),
-        )
+        rng, rng_in = (_seeding.generator(self.seed, "network", part) for part in ("recurrent", "input"))
+        self.W = connectivity.recurrent(self.n_neurons, self.connections, self.spectral_radius, rng)
+        W_in = connectivity.inputs(self.input_weights, self.n_neurons, self.n_inputs, self.input_connections, rng_in)
+        self.W_in = np.float32(self.input_gain) * W_in
         self.rebuild()
 
     def rebuild(self) -> None:

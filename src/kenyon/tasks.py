@@ -182,18 +182,12 @@ class SequenceTask(Task):
 
     Parameters
     ----------
-    odours
-        The table that stimuli are drawn from.
+    odours, n_classes, seed, noise
+        As in `StaticTask`.
     n_bases
         Number of base sequences.
-    n_classes
-        Number of classes.
-    seed
-        Decides which stimuli and which classes.
     steps
         Number of steps for which each of the three stimuli is shown; 10 are 0.1 s.
-    noise
-        Standard deviation of the multiplicative input noise.
     """
 
     def __init__(
@@ -209,10 +203,10 @@ class SequenceTask(Task):
         _checks.instance("odours", odours, Odours)
         n_bases = _checks.integer("n_bases", n_bases, 1)
         n_classes = _checks.integer("n_classes", n_classes, 2)
-        maker = _SequenceMaker(odours, n_bases, n_classes, _seeding.generator(seed, "task", "sequence"))
+        maker = _SequenceMaker(len(odours), n_bases, n_classes, _seeding.generator(seed, "task", "sequence"))
         for _ in range(n_bases):
             maker.add_base()
-        items, labels = np.array(maker.items), np.array(maker.labels)
+        items, labels = np.array(list(maker.labels)), np.array(list(maker.labels.values()))
         super().__init__(odours, items, labels, n_classes=n_classes, steps=steps, noise=noise)
         self.seed, self.n_bases = _checks.seed(seed), n_bases
 
@@ -222,12 +216,10 @@ class _SequenceMaker:
 
     attempts = 1000
 
-    def __init__(self, odours: Odours, n_bases: int, n_classes: int, rng: np.random.Generator) -> None:
-        self.n_odours, self.n_classes, self.rng = len(odours), n_classes, rng
-        self.items: list[tuple[int, int, int]] = []
-        self.labels: list[int] = []
-        self.seen: set[tuple[int, int, int]] = set()
-        wanted, n = 3 * n_classes**2 * n_bases, self.n_odours
+    def __init__(self, n: int, n_bases: int, n_classes: int, rng: np.random.Generator) -> None:
+        self.n_odours, self.n_classes, self.rng = n, n_classes, rng
+        self.labels: dict[tuple[int, ...], int] = {}  # the class of each sequence
+        wanted = 3 * n_classes**2 * n_bases
         needed = max(3 + n_classes, 6)  # a base and its perturbations; a base, a perturbation and a new context
         self.too_few = (
             f"n_bases = {n_bases} with n_classes = {n_classes} needs {wanted} different sequences of three odours, too "
@@ -239,44 +231,24 @@ class _SequenceMaker:
     def add_base(self) -> None:
         base = self.rng.choice(self.n_odours, 3, replace=False)
         for position in range(3):
-            context = np.delete(base, position)
-            classes = self.rng.permutation(self.n_classes)
-            used: list[int] = []
-            for own_class in classes:
-                perturbation = self._perturbation(context, position, [*base, *used])
+            here, used = np.arange(3) == position, base.tolist()
+            for own_class in self.rng.permutation(self.n_classes).tolist():
+                perturbation = self._add(np.where(here, -1, base), used, own_class)[position]
                 used.append(perturbation)
-                self._add(context, position, perturbation, own_class)
                 for other in range(1, self.n_classes):
-                    new = self._context(position, perturbation, base)
-                    self._add(new, position, perturbation, (own_class + other) % self.n_classes)
+                    label = (own_class + other) % self.n_classes
+                    self._add(np.where(here, perturbation, -1), [*base, perturbation], label)
 
-    def _perturbation(self, context: NDArray[np.intp], position: int, taken: list[int]) -> int:
+    def _add(self, pattern: NDArray[np.intp], taken: list[int], label: int) -> tuple[int, ...]:
+        """Add a sequence: `pattern`, with stimuli that are not `taken` wherever it holds -1."""
+        others, missing = np.setdiff1d(np.arange(self.n_odours), taken), pattern < 0
         for _ in range(self.attempts):
-            perturbation = int(self._others(taken, 1)[0])
-            if _sequence(context, position, perturbation) not in self.seen:
-                return perturbation
+            pattern[missing] = self.rng.choice(others, missing.sum(), replace=False)
+            sequence = tuple(pattern.tolist())
+            if sequence not in self.labels:
+                self.labels[sequence] = label
+                return sequence
         raise ValueError(self.too_few)
-
-    def _context(self, position: int, perturbation: int, base: NDArray[np.intp]) -> NDArray[np.intp]:
-        for _ in range(self.attempts):
-            context = self._others([*base, perturbation], 2)
-            if _sequence(context, position, perturbation) not in self.seen:
-                return context
-        raise ValueError(self.too_few)
-
-    def _others(self, taken: list[int], n: int) -> NDArray[np.intp]:
-        return self.rng.choice(np.setdiff1d(np.arange(self.n_odours), taken), n, replace=False)
-
-    def _add(self, context: NDArray[np.intp], position: int, perturbation: int, label: int) -> None:
-        sequence = _sequence(context, position, perturbation)
-        self.seen.add(sequence)
-        self.items.append(sequence)
-        self.labels.append(int(label))
-
-
-def _sequence(context: NDArray[np.intp], position: int, perturbation: int) -> tuple[int, int, int]:
-    before, between, after = (int(i) for i in np.insert(context, position, perturbation))
-    return before, between, after
 
 
 def _positions(name: str, values: ArrayLike, n_dims: int, n: int) -> NDArray[np.intp]:

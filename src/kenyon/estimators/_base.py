@@ -12,6 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -107,10 +108,6 @@ class LearningEstimator(Estimator, ABC):
     def _score(self, y: NDArray[np.float64], targets: Targets) -> float:
         """Return the score of outputs."""
 
-    @abstractmethod
-    def _held_out(self, targets: Targets) -> tuple[Indices, Indices]:
-        """Return the indices of the series to learn from, and of those held out."""
-
     @property
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "_training")
@@ -143,6 +140,17 @@ class LearningEstimator(Estimator, ABC):
             return units.apply(self.encoder_.states(series.take(numbers), threads))
 
         return States(make, len(series), self.encoder_.width)
+
+    def _held_out(self, targets: Targets) -> tuple[Indices, Indices]:
+        """Return the indices of the series to learn from, and of those held out: at least one of each class."""
+        n, regression = len(targets), isinstance(self._rule, Regression)
+        least = 1 if regression else len(self.classes_)
+        size = max(least, round(self.validation_fraction * n))
+        if size > n - least:
+            raise ValueError(f"early_stopping holds out {size} of {n} series, but at least {least} must be left")
+        split = (ShuffleSplit if regression else StratifiedShuffleSplit)(1, test_size=size, random_state=self._seed)
+        seen, held = next(split.split(np.zeros(n), targets))
+        return np.sort(seen), np.sort(held)
 
     def _learn(self, series: Series, targets: Targets, weights: Weights, n_outputs: int) -> None:
         """Learn in as many passes as requested, or until the score on a held-out part stops improving."""

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -164,15 +163,6 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             raise ValueError(f"class_weight must be from 0 to {HEAVIEST:g}, and not all 0, not {by_label.tolist()}")
         by_class[present] = by_label
         return by_class[codes]
-
-    def _held_out(self, targets: Targets) -> tuple[Indices, Indices]:
-        n, n_classes = len(targets), len(self.classes_)
-        size = max(n_classes, round(self.validation_fraction * n))
-        if size > n - n_classes:
-            raise ValueError(f"early_stopping holds out at least one series of each class; {n} series are too few")
-        split = StratifiedShuffleSplit(1, test_size=size, random_state=self._seed)
-        seen, held = next(split.split(np.zeros(n), targets))
-        return np.sort(seen), np.sort(held)
 
     def _score(self, y: NDArray[np.float64], targets: Targets) -> float:
         return float((y.argmax(axis=1) == targets).mean())

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-BLUE, ORANGE, GREY = (
-    "#0072B2",
-    "#D55E00",
-    "#595959",
-)  # from Okabe and Ito's palette, which is safe for colour-blind readers
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#595959"  # Okabe and Ito's, which colour-blind readers can tell apart
 SHOWN_NEURONS, SHOWN_SERIES = 200, 200  # at most, in the plot of a code
 
 

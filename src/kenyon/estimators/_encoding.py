@@ -105,12 +105,6 @@ class SeriesEncoder(NamedTuple):
         return np.concatenate([scaled, np.ones((*scaled.shape[:-1], 1), np.float32)], axis=-1)
 
 
-def leak_for(series: Series, n_steps: int) -> float:
-    """Return the leak rate at which neurons remember series of this length."""
-    length = n_steps if series.static else float(np.median(series.lengths))
-    return min(1.0, MEMORY / length)
-
-
 class RowEncoder(NamedTuple):
     """Features from any source, standardised."""
 

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import check_array
 
 from kenyon import _checks
-from kenyon.estimators._base import TARGET, Indices, LearningEstimator
+from kenyon.estimators._base import TARGET, LearningEstimator
 from kenyon.estimators._encoding import inverse
 from kenyon.estimators._series import LARGEST_VALUE, Series, check_given, check_same_length, check_weights, naming
 from kenyon.estimators._training import Targets
@@ -83,9 +82,14 @@ class RegressorPart(RegressorMixin, LearningEstimator):
             )
         columns = targets.reshape(len(targets), -1)
         if reset:
+            mean, sd = columns.mean(axis=0), columns.std(axis=0)
             self._flat = targets.ndim == 1
-            self._choose_target_scale(columns)
-        return series, self._scaled(columns)
+            self.target_shift_: NDArray[np.float64] = mean
+            self.target_scale_ = np.where(inverse(sd, mean) > 0, sd, np.where(mean == 0, 1.0, np.abs(mean)))
+        scaled = np.asarray((columns - self.target_shift_) / self.target_scale_ * TARGET)
+        if not (np.abs(scaled) <= _checks.BIG).all():
+            raise ValueError(f"y has targets more than {_checks.BIG:g} times as large as those first fitted to")
+        return series, scaled.astype(np.float32)
 
     def _targets(self, y: Any) -> NDArray[np.float64]:
         check_given(self, y)
@@ -96,26 +100,6 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         if np.abs(targets).max() > LARGEST_VALUE:
             raise ValueError(f"y must be within ±{LARGEST_VALUE:g}, not {np.abs(targets).max():g}")
         return np.asarray(targets)
-
-    def _choose_target_scale(self, targets: NDArray[np.float64]) -> None:
-        mean, sd = targets.mean(axis=0), targets.std(axis=0)
-        varies = inverse(sd, mean) > 0
-        self.target_shift_ = mean
-        self.target_scale_ = np.where(varies, sd, np.where(mean == 0, 1.0, np.abs(mean)))
-
-    def _scaled(self, targets: NDArray[np.float64]) -> NDArray[np.float32]:
-        scaled = np.asarray((targets - self.target_shift_) / self.target_scale_ * TARGET)
-        if not (np.abs(scaled) <= _checks.BIG).all():
-            raise ValueError(f"y has targets more than {_checks.BIG:g} times as large as those first fitted to")
-        return scaled.astype(np.float32)
-
-    def _held_out(self, targets: Targets) -> tuple[Indices, Indices]:
-        n = len(targets)
-        size = max(1, round(self.validation_fraction * n))
-        if size >= n:
-            raise ValueError(f"early_stopping holds out part of the series; {n} series are too few")
-        seen, held = next(ShuffleSplit(1, test_size=size, random_state=self._seed).split(np.zeros(n)))
-        return np.sort(seen), np.sort(held)
 
     def _score(self, y: NDArray[np.float64], targets: Targets) -> float:
         wanted = targets.astype(np.float64)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from kenyon import _checks
 from kenyon.estimators._base import Estimator
 from kenyon.estimators._classifier import ClassifierPart
-from kenyon.estimators._encoding import SeriesEncoder, choose_scaling, leak_for
+from kenyon.estimators._encoding import MEMORY, SeriesEncoder, choose_scaling
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series
 from kenyon.learning.learners import Percentile
@@ -50,9 +50,10 @@ class SeriesPart(Estimator):
         kind = _checks.one_of("input_scaling", self.input_scaling, ("auto", "channel", "overall"))
         scaling = choose_scaling(series, kind)
         n_inputs = len(scaling.shift) + 1
+        length = n_steps if series.static else float(np.median(series.lengths))
         reservoir = Reservoir(
             self.n_neurons,
-            leak_for(series, n_steps) if self.leak_rate is None else self.leak_rate,
+            min(1.0, MEMORY / length) if self.leak_rate is None else self.leak_rate,
             self.spectral_radius,
             seed,
             n_inputs=n_inputs,

@@ -15,6 +15,7 @@ from kenyon import _checks
 
 LARGEST_VALUE = 1e100  # the square of such a value, summed over any number of series, is finite
 SERIES_PER_CHUNK = 512  # series processed at a time
+EXPECTED = "a series of shape (T, features)"
 SHAPES = "(n, features), (n, T, features) or a list of (T_k, features)"
 
 
@@ -120,10 +121,9 @@ def check_series(estimator: Any, X: Any, *, reset: bool) -> Series:
     elif getattr(X, "ndim", None) == 3:
         check_unmasked("X", X)
         values = _check_array(np.asarray(X))
-        n_channels = values.shape[2]
     else:
         return check_rows(estimator, X, reset=reset)
-    _check_width(estimator, n_channels, reset)
+    validate_data(estimator, values[0], reset=reset, skip_check_array=True)  # the number of features
     return Series(values)
 
 
@@ -133,7 +133,8 @@ def _is_list_of_series(X: Any) -> bool:
         return False
     if not isinstance(X, (list, tuple, np.ndarray)) or len(X) == 0:
         return False
-    depths = {_depth(i, series) for i, series in enumerate(X)}
+    with naming("X"):
+        depths = {_checks.array(f"X[{i}]", series, EXPECTED).ndim for i, series in enumerate(X)}
     if depths == {1} and len({len(series) for series in X}) > 1:
         raise ValueError(
             "X is a list of series without features; a series must have shape (T, features): use x[:, None]"
@@ -141,14 +142,9 @@ def _is_list_of_series(X: Any) -> bool:
     return 2 in depths
 
 
-def _depth(i: int, values: Any) -> int:
-    with naming("X"):
-        return np.ndim(_checks.array(f"X[{i}]", values, "a series of shape (T, features)"))
-
-
 def _check_single(i: int, values: Any) -> NDArray[Any]:
     name = f"X[{i}]"
-    series = _checks.array(name, values, "a series of shape (T, features)")
+    series = _checks.array(name, values, EXPECTED)
     if series.ndim != 2:
         raise ValueError(f"{name} must have shape (T, features), not {series.shape}")
     if len(series) == 0:
@@ -181,19 +177,7 @@ def _finite(name: str, values: NDArray[Any]) -> NDArray[Any]:
     if float(values.min()) >= -LARGEST_VALUE and float(values.max()) <= LARGEST_VALUE:
         return values
     place = tuple(int(i) for i in np.argwhere(~(np.abs(values.astype(np.float64)) <= LARGEST_VALUE))[0])
-    where = "".join(
-        f", {word} {i}" for word, i in zip(("series", "step", "feature")[-len(place) :], place, strict=True)
-    )
+    words = ("series", "step", "feature")[-len(place) :]
+    where = ", ".join(f"{word} {i}" for word, i in zip(words, place, strict=True))
     found = "a missing value (NaN)" if np.isnan(values[place]) else f"a value beyond {LARGEST_VALUE:g}, {values[place]}"
-    raise ValueError(f"{name} has {found}: {where[2:]}; fill it in or remove the series")
-
-
-def _check_width(estimator: Any, n_channels: int, reset: bool) -> None:
-    if reset:
-        estimator.n_features_in_ = n_channels
-        if hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-    elif n_channels != estimator.n_features_in_:
-        name = type(estimator).__name__
-        expected = estimator.n_features_in_
-        raise ValueError(f"X has {n_channels} features, but {name} is expecting {expected} features as input")
+    raise ValueError(f"{name} has {found}: {where}; fill it in or remove the series")

@@ -25,6 +25,7 @@ from kenyon.learning.learners import (
     Metropolis,
     Normalised,
     Percentile,
+    initial_thresholds,
 )
 from kenyon.learning.protocol import Diverged, LearnerProtocol, Source
 from kenyon.learning.ridge import Ridge
@@ -144,10 +145,7 @@ def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool) -> Un
 
 def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
     """Return the learner with steps that are stable on these states."""
-    theta: Any = learner.start
-    if isinstance(theta, Percentile):
-        theta = theta.of(U)
-    x = np.maximum(U - np.float32(theta), 0) if learner.thresholds else U
+    x = np.maximum(U - initial_thresholds(learner.start, U), 0) if learner.thresholds else U
     norm2 = (x.astype(np.float64) ** 2).sum(axis=1)
     eta = 1.0 / max(float(norm2.max() if learner.batch == 1 else norm2.mean()), float(np.finfo(np.float32).tiny))
     kappa = learner.k * float(norm2.mean()) ** 2 / learner.rule.target**2

@@ -245,10 +245,6 @@ def _zero(lanes: Any) -> Any:
     return ir.Constant(lanes.type, [0] * lanes.type.count)
 
 
-def _relu(builder: Any, lanes: Any) -> Any:
-    return _where_positive(builder, lanes, lanes)
-
-
 def _select_bit(builder: Any, mask: Any, if_set: Any, if_clear: Any) -> Any:
     return builder.select(builder.icmp_unsigned("!=", mask, _zero(mask)), if_set, if_clear)
 
@@ -290,7 +286,7 @@ _float, _word = types.float32, types.uint32
 # a b + c, rounded once if the processor can, as all of the last ten years can
 fma = _elementwise(_float, (_float, _float, _float), _llvm_function("fmuladd"))
 sqrt = _elementwise(_float, (_float,), _llvm_function("sqrt"))
-relu = _elementwise(_float, (_float,), _relu)
+relu = _elementwise(_float, (_float,), lambda builder, lanes: _where_positive(builder, lanes, lanes))
 where_positive = _elementwise(_float, (_float, _float), _where_positive)  # b where a > 0, else 0
 zero_up_to = _elementwise(_float, (_float, _float), _zero_up_to)  # 0 where a <= b, else a
 choose = _elementwise(_float, (_word, _float, _float), _select_bit)  # b where a is not 0, else c

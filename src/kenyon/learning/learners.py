@@ -48,6 +48,13 @@ class Percentile:
         return np.asarray(np.percentile(states, self.q, axis=0), np.float32)
 
 
+def initial_thresholds(start: float | str | Percentile, V: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a threshold for each neuron, given the states of calibration episodes."""
+    if isinstance(start, str):
+        raise ValueError('start="prelearned" must be replaced by a number: call `prelearn`, or let `train` do so')
+    return start.of(V) if isinstance(start, Percentile) else np.full(V.shape[1], start, np.float32)
+
+
 class State(NamedTuple):
     """The state of a learner: what it needs to go on, and nothing else."""
 
@@ -152,20 +159,13 @@ class Learner:
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> State:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
-        if self.start == "prelearned":
-            raise ValueError('start="prelearned" must be replaced by a number: call `prelearn`, or let `train` do so')
         V, source = _checks.calibration(V), _checks.instance("source", source, Source)
         n_classes = _checks.integer("n_classes", n_classes, 1 if isinstance(self.rule, Regression) else 2)
-        n_neurons = V.shape[1]
-        theta, theta_g = np.zeros(n_neurons, np.float32), 0.0
-        if isinstance(self.start, Percentile):
-            theta = self.start.of(V)
-        elif not isinstance(self.start, str):
-            theta_g = float(self.start)
-            theta = np.full(n_neurons, theta_g, np.float32)
+        theta = initial_thresholds(self.start, V)
+        theta_g = 0.0 if isinstance(self.start, Percentile) else float(self.start)
         nets = networks(2 if self.search else 1, max(ROWS, n_classes), theta)
         state = State(
-            nets, n_neurons, n_classes, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source
+            nets, V.shape[1], n_classes, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source
         )
         return self._propose(state, 0, source.normals("proposal", 0, 1)[0]) if self.search else state
 

@@ -103,11 +103,6 @@ def episodes_needed(learners: Mapping[str, Learner], steps: int = STEPS) -> int:
     return steps * max((learner.batch for learner in learners.values()), default=0)
 
 
-def start_from(learner: Learner, found: Prelearned) -> Learner:
-    """Return the learner with its prelearned start."""
-    return replace(learner, start=found.theta_g)
-
-
 class _Walks:
     """Walks from several starts, a pair of networks each, all learning from the same episodes."""
 
@@ -183,5 +178,4 @@ class _Walks:
 
 def prelearned(learners: Mapping[str, object]) -> dict[str, Learner]:
     """Return the learners that start from a prelearned threshold."""
-    ours = {name: learner for name, learner in learners.items() if isinstance(learner, Learner)}
-    return {name: learner for name, learner in ours.items() if learner.start == "prelearned"}
+    return {name: own for name, own in learners.items() if isinstance(own, Learner) and own.start == "prelearned"}

@@ -19,7 +19,7 @@ from scipy import linalg
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks
-from kenyon.learning.learners import Percentile
+from kenyon.learning.learners import Percentile, initial_thresholds
 from kenyon.learning.protocol import Info, Source
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.readout import Readout
@@ -80,11 +80,7 @@ class Ridge:
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RidgeState:
         """Return the thresholds and empty sums."""
         V, n_outputs = _checks.calibration(V), check_outputs(self.rule, n_classes)
-        n, theta = V.shape[1], None
-        if isinstance(self.start, Percentile):
-            theta = self.start.of(V)
-        elif self.start is not None:
-            theta = np.full(n, self.start, np.float32)
+        n, theta = V.shape[1], None if self.start is None else initial_thresholds(self.start, V)
         return RidgeState(theta, 0.0, np.zeros(n), np.zeros(n_outputs), np.zeros((n, n)), np.zeros((n, n_outputs)), 0.0)
 
     def update(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, metrics
-from kenyon.learning.prelearning import Prelearned, start_from
+from kenyon.learning.prelearning import Prelearned
 from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source
 from kenyon.readout import Readout, weighted_sums
 from kenyon.reservoir import Batch
@@ -38,7 +39,7 @@ class Run:
         self.proposals = np.zeros(2)  # kept, and made
         self.failure = found if isinstance(found, Diverged) else None
         if isinstance(found, Prelearned):
-            self.learner = start_from(learner, found)  # type: ignore[arg-type]
+            self.learner = replace(learner, start=found.theta_g)  # type: ignore[type-var]
         elif self.failure and not self.record:
             raise self.failure
 
@@ -68,10 +69,6 @@ class Run:
         self.correct += np.bincount(bins, info.correct, minlength=len(self.correct))
         self.episode += len(batch.items)
         self.proposals += [sum(proposal.accepted for proposal in info.proposals), len(info.proposals)]
-
-    def curve(self) -> NDArray[np.float64]:
-        """Return the share of right choices in each bin."""
-        return np.asarray(self.correct / np.diff(self.edges))
 
     def readout(self) -> Readout | None:
         """Return what was learned; None if the learner diverged."""

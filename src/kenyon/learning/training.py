@@ -247,7 +247,7 @@ def _dataset(plan: _Plan, runs: list[Run], variables: dict[str, Any], record: di
     import xarray as xr
 
     variables = {
-        "training_accuracy": (("learner", "episode"), np.array([run.curve() for run in runs])),
+        "training_accuracy": (("learner", "episode"), np.array([run.correct / np.diff(plan.edges) for run in runs])),
         **variables,
         "diverged_at": ("learner", [run.failure.episode if run.failure else -1 for run in runs]),
     }
