@@ -60,14 +60,13 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         result = _train({name: learner.build() for name, learner in config.learners.items()}, learn)
         if config.examples:
             result = result.assign(_examples(reservoir, task, config.examples, config.seed))
-    timing = {"began": began.isoformat(timespec="seconds"), "seconds": round(time.perf_counter() - start, 3)}
     result.attrs = {
         "kenyon_format": TRIAL_FORMAT,
         "id": config.id,
         "config": config.canonical(),
         "prelearning": result.attrs.get("prelearning", "{}"),
         "diverged": result.attrs.get("diverged", "{}"),
-        "provenance": json.dumps({**environment(), "commit": commit, **timing}),
+        "provenance": json.dumps({**environment(), "commit": commit, **_timing(began, time.perf_counter() - start)}),
     }
     return result
 
@@ -115,3 +114,7 @@ def _examples(reservoir: Reservoir, task: Task, n: int, seed: int) -> dict[str, 
         "trace_input": (("step", "channel"), inputs[0]),
         "trace_state": (("step", "neuron"), np.asarray(reservoir.run(inputs[:1], trajectory=True))[0]),
     }
+
+
+def _timing(began: datetime, seconds: float) -> dict[str, Any]:
+    return {"began": began.isoformat(timespec="seconds"), "seconds": round(seconds, 3)}
