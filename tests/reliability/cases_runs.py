@@ -58,10 +58,11 @@ case("envs.ReservoirFeaturesVector.observations", MANY.observations, lambda: {"o
      words={"observations": ("observations", "inputs", "spectral_radius")})  # fmt: skip
 of_env = {"reward": reals(), "n_classes": counts(10), "task_seed": anything()}
 for kind, size, valid in (("static", "n_stimuli", 4), ("sequence", "n_bases", 1)):
+    spec = gym.spec(f"kenyon/{kind.title()}-v0")
     in_words = {"task_seed": ("seed",), "n_classes": ("n_classes", "n_stimuli")}
-    case(f"envs.{kind}_env", getattr(envs, f"{kind}_env"), lambda size=size, valid=valid: {size: valid, "reward": 1.0},
+    case(f"envs.{kind}_env", spec.entry_point, lambda size=size, valid=valid: {size: valid, "reward": 1.0},
          of_env | {size: counts(30), "render_mode": MODES}, words=in_words)  # fmt: skip
-    case(f"envs.{kind}_vector_env", getattr(envs, f"{kind}_vector_env"),
+    case(f"envs.{kind}_vector_env", spec.vector_entry_point,
          lambda size=size, valid=valid: {size: valid, "num_envs": 2}, of_env | {size: counts(30), "num_envs": counts(5)},
          words=in_words)  # fmt: skip
 

@@ -164,7 +164,8 @@ class LearningEstimator(Estimator, ABC):
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
             for epoch, order in enumerate(self._orders(data, seen, epochs)):
-                training, progress = self._pass(training, data, seen[order], _training.cooling(epoch, epochs))
+                cooling = min(1.0, 2.0 * (1.0 - epoch / epochs))  # smaller steps in the second half
+                training, progress = self._pass(training, data, seen[order], cooling)
                 curve.append(progress)
                 advance(len(seen))
                 if held is not None:

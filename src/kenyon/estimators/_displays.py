@@ -85,9 +85,8 @@ class LearningCurveDisplay(_Display):
     def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
         """Plot the learning curve of a fitted estimator."""
         _check_learned(estimator)
-        curve = estimator.learning_curve_
         name = "accuracy" if hasattr(estimator, "classes_") else "R²"
-        return cls(**curve, score_name=name).plot(ax=ax)
+        return cls(**estimator.learning_curve_, score_name=name).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Plot on these axes, or on new ones."""

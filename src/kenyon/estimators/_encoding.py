@@ -7,7 +7,6 @@ the length of the series: a = 3 / T, so that the last state remembers the whole 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,16 +39,6 @@ class Scaling(NamedTuple):
         return scaled.astype(np.float32)
 
 
-def moments(parts: Callable[[], Iterator[NDArray[np.float64]]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and standard deviation of each column, in two passes over the parts."""
-    n, total = 0, 0.0
-    for part in parts():
-        n, total = n + len(part), total + part.sum(axis=0)
-    mean = np.asarray(total / n)
-    square = sum(((part - mean) ** 2).sum(axis=0) for part in parts())
-    return mean, np.sqrt(np.asarray(square) / n)
-
-
 def inverse(sd: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / sd, and 0 where a column is constant."""
     varies = sd > np.maximum(CONSTANT * np.abs(mean), SMALLEST_SPREAD)
@@ -58,7 +47,11 @@ def inverse(sd: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.fl
 
 def standardisation(series: Series) -> tuple[Scaling, NDArray[np.float64]]:
     """Return the scaling that gives every channel a spread of 1, and the spreads."""
-    mean, sd = moments(series.steps)
+    n, total = 0, 0.0
+    for part in series.steps():
+        n, total = n + len(part), total + part.sum(axis=0)
+    mean = np.asarray(total / n)
+    sd = np.sqrt(np.asarray(sum(((part - mean) ** 2).sum(axis=0) for part in series.steps())) / n)
     factor = inverse(sd, mean)
     if not factor.any():
         raise ValueError(

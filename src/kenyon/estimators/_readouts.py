@@ -53,8 +53,6 @@ class ThresholdReadout(RowPart, ClassifierPart):
 
     Parameters
     ----------
-    learner
-        As in `ReservoirClassifier`.
     both_signs
         Read each feature and its negative, since relu hides what lies below a threshold; by default, if there are
         fewer than 100 features.

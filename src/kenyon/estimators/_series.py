@@ -120,7 +120,11 @@ def check_series(estimator: Any, X: Any, *, reset: bool) -> Series:
                 raise ValueError(f"X[{i}] has {series.shape[1]} features, but X[0] has {n_channels}")
     elif getattr(X, "ndim", None) == 3:
         check_unmasked("X", X)
-        values = _check_array(np.asarray(X))
+        values = np.asarray(X)
+        if 0 in values.shape:
+            what = ("no series", "series of length 0", "no features")[values.shape.index(0)]
+            raise ValueError(f"X of shape {values.shape} contains {what}; expected {SHAPES}")
+        values = _finite("X", _real("X", values))
     else:
         return check_rows(estimator, X, reset=reset)
     validate_data(estimator, values[0], reset=reset, skip_check_array=True)  # the number of features
@@ -153,13 +157,6 @@ def _check_single(i: int, values: Any) -> NDArray[Any]:
         raise ValueError(f"{name} has no features: {series.shape}; expected {SHAPES}")
     check_unmasked(name, series)
     return _finite(name, _real(name, series))
-
-
-def _check_array(X: NDArray[Any]) -> NDArray[Any]:
-    if 0 in X.shape:
-        what = ("no series", "series of length 0", "no features")[X.shape.index(0)]
-        raise ValueError(f"X of shape {X.shape} contains {what}; expected {SHAPES}")
-    return _finite("X", _real("X", X))
 
 
 def _real(name: str, values: NDArray[Any]) -> NDArray[Any]:

@@ -163,18 +163,14 @@ class States:
 
     def __getitem__(self, wanted: NDArray[np.intp]) -> NDArray[np.float32]:
         slots = self.slot[wanted]
-        known = slots >= 0
-        V = self.kept[slots]
-        if not known.all():
-            V[~known] = self._keep(wanted[~known])
-        return V
-
-    def _keep(self, numbers: NDArray[np.intp]) -> NDArray[np.float32]:
-        V = self.make(numbers)
-        n = min(len(numbers), len(self.kept) - self.used)
-        self.kept[self.used : self.used + n] = V[:n]
-        self.slot[numbers[:n]] = np.arange(self.used, self.used + n)
-        self.used += n
+        V, new = self.kept[slots], slots < 0
+        if new.any():
+            numbers = wanted[new]
+            V[new] = made = self.make(numbers)
+            n = min(len(numbers), len(self.kept) - self.used)
+            self.kept[self.used : self.used + n] = made[:n]
+            self.slot[numbers[:n]] = np.arange(self.used, self.used + n)
+            self.used += n
         return V
 
 
@@ -197,8 +193,3 @@ def orders(n: int, weights: NDArray[np.float64] | None, epochs: int, seed: int, 
         if weights is not None:
             shown = np.repeat(shown, np.floor(weights + rng.random(n)).astype(np.intp))
         yield rng.permutation(shown)
-
-
-def cooling(epoch: int, epochs: int) -> float:
-    """Return the factor on the steps of a pass: 1 in the first half, then down to 0, so the last do not dominate."""
-    return min(1.0, 2.0 * (1.0 - epoch / epochs))

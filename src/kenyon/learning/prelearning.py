@@ -113,8 +113,7 @@ class _Walks:
         self.theta_g, self.proposed = self.starts.copy(), self.starts.copy()
         self.costs: list[NDArray[np.float64]] = []
         self.n_neurons = V.shape[1]
-        self.n_left = steps * learner.batch
-        self.episode = 0
+        self.episode, self.last = 0, steps * learner.batch
         self.state = self.learner.begin(V, n_classes, source)
         self.nets: Networks = networks(2 * STARTS, n_classes, np.zeros(V.shape[1], np.float32))
         self._begin_step()
@@ -122,8 +121,7 @@ class _Walks:
     def take(self, batch: Batch) -> None:
         """Learn from a batch, up to the last of this learner's steps."""
         stride = self.learner.batch * self.learner.period
-        n, first = min(len(batch.items), self.n_left), 0
-        self.n_left -= n
+        n, first = min(len(batch.items), self.last - self.episode), 0
         while first < n:
             last = min(n, first + stride - self.episode % stride)
             episodes = batch.states[first:last], batch.labels[first:last], NO_TARGETS, *self._choices(last - first)
