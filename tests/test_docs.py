@@ -66,3 +66,8 @@ def test_the_tests_that_promises_name_are_there():
     files = {path.stem for path in (ROOT / "tests").rglob("test_*.py")}
     assert len(named) > 30
     assert not {name for name in named - files if f"def {name}(" not in sources}
+
+
+def test_every_public_name_is_on_the_api_page():
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^::: kenyon\.(\w+)$", page, re.MULTILINE)) == sorted(kn.__all__)
