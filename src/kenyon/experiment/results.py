@@ -103,9 +103,10 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
 
 def _flat(config: TrialConfig) -> dict[str, Any]:
     """Return the settings except learners by name, with the size of the task instead of what determines it."""
-    settings = config.model_dump(mode="json", exclude={"learners": True, "seed": True, "task": NOT_AXES})
+    settings = config.model_dump(mode="json", exclude={"learners", "seed"})
     tables = {name: settings.pop(name) for name in ("task", "reservoir")}
-    flat = {f"{name}.{inner}": value for name, table in tables.items() for inner, value in table.items()}
+    pairs = [(name, inner, value) for name, table in tables.items() for inner, value in table.items()]
+    flat = {f"{name}.{inner}": value for name, inner, value in pairs if inner not in NOT_AXES}
     return {"size": config.task.size, "seed": config.seed, **flat, **settings}
 
 

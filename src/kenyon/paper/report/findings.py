@@ -149,9 +149,10 @@ def _order(accuracy: xr.DataArray) -> list[str]:
 
 
 def _stability(results: Results) -> Sentences:
-    sentences = []
-    for gain, data in results.get("S4").squeeze("size").groupby("input_gain"):
-        chosen = best(data.accuracy.squeeze("input_gain"))
+    sentences, gains = [], results.get("S4").squeeze("size")
+    for gain in gains.input_gain.values:
+        data = gains.sel(input_gain=gain)
+        chosen = best(data.accuracy)
         sentences.append(
             f"Input gain {gain:g}: best at theta = {chosen.rpartition('=')[2]}, "
             f"{spread(data.accuracy.sel(learner=chosen))}; {share(float((data.diverged_at >= 0).mean()))} of the runs "
