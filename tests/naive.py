@@ -69,7 +69,7 @@ def gradient_step(W, theta, V, labels, learner, kappa=0.0):
         rate_theta = kappa * rate_w
     else:
         rate_w, rate_theta = learner.eta_w, learner.eta_theta
-    return W + rate_w * dW, theta + learner.local * rate_theta * dtheta, np.array(costs)
+    return W + rate_w * dW, theta + rate_theta * dtheta if learner.local else theta, np.array(costs)
 
 
 def cost(W, theta, v, label, target):
@@ -101,7 +101,7 @@ def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0):
     if learner.step == "normalised":
         rate_w = learner.mu / denominator if denominator > 0 else 0.0
         rate_theta = kappa * rate_w
-    new_theta = theta + learner.local * rate_theta * dtheta
+    new_theta = theta + rate_theta * dtheta if learner.local else theta
     return W + rate_w * dW, new_theta, np.array(costs), np.array(actions)
 
 

@@ -7,16 +7,17 @@ from tests import naive
 
 TASK = kn.StaticTask(kn.load_odours(), 20, seed=1, steps=20)
 RESERVOIR = kn.Reservoir(60, seed=1, leak_rate=0.06)
-FIXED = {"eta_w": 4e-3, "eta_theta": 1e-3}
+WEIGHTS = {"eta_w": 4e-3}
+FIXED = {**WEIGHTS, "eta_theta": 1e-3}
 
 
 @pytest.mark.parametrize(
     ("learner", "steps"),
     [
-        (kn.Metropolis(**FIXED, period=20), 400),
+        (kn.Metropolis(**WEIGHTS, period=20), 400),
         (kn.Composed(**FIXED, batch=3, period=7), 500),  # over the end of a chunk, and the last step incomplete
-        (kn.Metropolis(**FIXED, search="per_neuron", period=30), 300),
-        (kn.GradientThresholds(**FIXED, period=25), 200),  # searched as if it had a global search
+        (kn.Metropolis(**WEIGHTS, search="per_neuron", period=30), 300),
+        (kn.GradientThresholds(**FIXED, start="prelearned", period=25), 200),  # searched as if it had a global search
         (kn.Composed(**FIXED, rule=kn.QLearning(), period=20), 200),
     ],
     ids=lambda value: type(value).__name__,

@@ -76,6 +76,7 @@ LEARNERS = {
     "Ridge": kn.Ridge(start=kn.Percentile(20.0)),
     "RecursiveLeastSquares": kn.RecursiveLeastSquares(),
 }
+SWITCHES = ("thresholds", "local", "search", "start", "step", "scaling")
 TOLD_STATES = ("states", "weights")
 for name, learner in LEARNERS.items():
     kind, plain, settings = type(learner), name in ("Ridge", "RecursiveLeastSquares"), SETTINGS
@@ -86,7 +87,7 @@ for name, learner in LEARNERS.items():
     case(name, lambda kind=kind, **settings: learned(kind(**settings)),
          lambda name=name: {} if name not in ("Metropolis", "Composed") else {"start": 0.5},
          settings, see=lambda found: found[0], errors=(kn.Diverged,),
-         words={name: (name, "thresholds", "start") for name in ("thresholds", "local", "search", "scaling")}
+         words={name: (name, *SWITCHES) for name in ("thresholds", "local", "search", "scaling", "step", "start")}
          | {"rule": ("rule", "targets")})  # fmt: skip
     case(f"{name}.begin", learner.begin, lambda: {"V": V, "n_classes": 3, "source": SOURCE},
          {"V": arrays(V), "n_classes": counts(50), "source": words(("a", 1), (0, "a"))}, clothes={"V": V}, nan=True,
@@ -143,6 +144,6 @@ case("train_in_turn", kn.train_in_turn, lambda: {**of_training(), "tasks": TASK.
      nan=True, errors=(kn.Diverged,), check=right_training, words=words_of_training)  # fmt: skip
 case("prelearn", kn.prelearn,
      lambda: {"learner": kn.Composed(period=3), "reservoir": RESERVOIR, "task": TASK, "seed": 0, "steps": 6, "threads": 1},
-     {"learner": words(kn.Normalised(period=2), kn.GradientWeights(), kn.Ridge(), kn.Normalised(rule=kn.Regression())),
+     {"learner": words(kn.Normalised(start="prelearned", period=2), kn.GradientWeights(), kn.Ridge(), kn.Normalised(rule=kn.Regression())),
       "reservoir": hostile_training["reservoir"], "task": words(SEQUENCES, kn.Task), "seed": anything(),
       "steps": counts(30), "threads": counts(3)}, errors=(kn.Diverged,), words=words_of_training)  # fmt: skip

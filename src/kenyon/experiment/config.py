@@ -15,15 +15,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from kenyon import _checks
-from kenyon.connectivity import INPUT_FORMS
+from kenyon.connectivity import INPUT_FORMS, mean_connections, mean_inputs
 from kenyon.experiment.learner_settings import LEARNERS, AnyLearner, is_own, own_model, settings_of
 from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of, unknown_kind, unknown_name
 from kenyon.learning.training import train
 from kenyon.odours import SUBSETS, Odours, load_odours
-from kenyon.reservoir import Reservoir, check_setting
+from kenyon.reservoir import Reservoir, check_setting, check_settings
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
-TRIAL_FORMAT = 3  # raised whenever the same settings give other numbers or other files
+TRIAL_FORMAT = 4  # raised whenever the same settings give other numbers or other files
 MOST_ITEMS = 100_000  # limit for the odours and the sequences of a task
 TRAIN = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
 NOT_SETTINGS = ("odours", "n_inputs", "seed")  # parameters of constructors that a trial fills in
@@ -98,10 +98,18 @@ class ReservoirConfig(model_of(Reservoir, Made, without=NOT_SETTINGS, input_weig
         reservoir: Reservoir = self.make(n_inputs=n_inputs, seed=seed)
         return reservoir
 
+    def check(self, n_inputs: int) -> None:
+        """Refuse settings that such a number of inputs does not allow."""
+        check_settings({**dict(self), "n_inputs": n_inputs})
+
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _fill_in(self) -> Self:
         for name, value in self:
-            check_setting(name, value)
+            if value is not None:
+                check_setting(name, value)
+        _checks.set_fields(self, connections=mean_connections(self.connections, self.n_neurons))
+        if self.input_weights == "gaussian":
+            mean_inputs(self.input_connections, self.input_weights, 1)
         return self
 
 
@@ -139,9 +147,11 @@ class TrialConfig(Model):
         return json.dumps(self.model_dump(mode="json"))
 
     def check(self) -> None:
-        """Raise `ConfigError` if the task cannot be made, without simulating anything."""
+        """Raise `ConfigError` if task and reservoir cannot be made, without simulating anything."""
         try:
-            self.task.build(self.seed).split(self.task.groups)
+            task = self.task.build(self.seed)
+            task.split(self.task.groups)
+            self.reservoir.check(len(task.odours.channels))
         except (ValueError, OSError) as error:
             raise ConfigError(f"this trial cannot be run: {error}") from None
 
