@@ -85,6 +85,38 @@ def test_input_forms_drive_the_network_as_strongly_as_their_docstring_says(odour
         assert f"{drive} ({form})" in connectivity.inputs.__doc__
 
 
+@pytest.mark.parametrize("form", ["lognormal", "uniform", "fixed_degree"])
+@pytest.mark.parametrize("wanted", [1, 7, 12, 13, 20, 24])
+def test_the_number_of_inputs_is_the_one_asked_for(form, wanted):
+    reservoir = kn.Reservoir(500, input_weights=form, input_connections=wanted)
+    assert reservoir.input_connections == wanted
+    assert degrees(reservoir.W_in).mean() == pytest.approx(wanted, abs=1 / 500)
+    if form == "fixed_degree":
+        assert set(degrees(reservoir.W_in)) == {wanted}
+
+
+def test_a_fractional_mean_number_of_inputs_is_kept_where_neurons_may_differ():
+    for form in ("lognormal", "uniform"):
+        W_in = kn.Reservoir(500, input_weights=form, input_connections=16.5).W_in
+        assert degrees(W_in).mean() == pytest.approx(16.5, abs=1 / 500)
+
+
+def test_the_weights_of_a_fixed_number_of_inputs_do_not_grow_with_it():
+    few, many = (kn.Reservoir(500, input_weights="fixed_degree", input_connections=k).W_in for k in (6, 24))
+    assert many.data.mean() == pytest.approx(few.data.mean(), rel=0.1)
+
+
+def test_numbers_of_connections_that_are_not_given_follow_the_size():
+    assert (kn.Reservoir(5).connections, kn.Reservoir(50).connections) == (5.0, 10.0)
+    wanted = [kn.Reservoir(5, n_inputs=n).input_connections for n in (1, 2, 5, 24)]
+    assert wanted == [1.0, 1.0, 2.5, 6.0]
+    assert kn.Reservoir(5, n_inputs=5, input_weights="fixed_degree").input_connections == 2.0
+    assert kn.Reservoir(5, input_weights="gaussian").input_connections is None
+    given = kn.Reservoir(50, connections=10, input_connections=6)
+    for one, other in ((given.W, kn.Reservoir(50).W), (given.W_in, kn.Reservoir(50).W_in)):
+        np.testing.assert_array_equal(one.toarray(), other.toarray())
+
+
 def test_input_gain_and_few_inputs():
     plain, loud = kn.Reservoir(50, seed=1), kn.Reservoir(50, seed=1, input_gain=4.0)
     np.testing.assert_array_equal(loud.W_in.toarray(), 4 * plain.W_in.toarray())
@@ -95,10 +127,19 @@ def test_input_gain_and_few_inputs():
 
 
 def test_unconnected_neurons_and_loopless_networks():
-    assert kn.Reservoir(100, connections=0).W.nnz == 0
+    unconnected = kn.Reservoir(100, connections=0)
+    assert unconnected.W.nnz == 0
+    assert unconnected.spectral_radius == 0
     assert kn.Reservoir(100, spectral_radius=0).W.nnz == 0
     with pytest.raises(ValueError, match="connections = 0.001 .*without a single loop"):
         kn.Reservoir(50, connections=0.001)
+
+
+@pytest.mark.parametrize("n", [30, 300])  # by LAPACK, and by ARPACK
+def test_a_network_without_loops_has_no_spectral_radius(n):
+    order = np.random.default_rng(0).permutation(n)
+    chain = sparse.csr_array(np.triu(np.ones((n, n)), 1)[order][:, order])
+    assert spectral_radius(chain) == 0.0
 
 
 def test_seeds_decide_all_weights_and_names_keep_them_apart():

@@ -186,6 +186,16 @@ def test_a_large_reservoir_is_never_dense():
         (lambda: kn.Reservoir(10, input_weights="normal"), "input_weights must be one of 'lognormal'.*not 'normal'"),
         (lambda: kn.Reservoir(10, n_inputs=0), "n_inputs .*not 0"),
         (lambda: kn.Reservoir(10, connections=-1), "connections .*not -1"),
+        (lambda: kn.Reservoir(10, connections=10.5), "connections must be at most n_neurons=10, not 10.5"),
+        (lambda: kn.Reservoir(10, input_connections=25), "input_connections must be at most n_inputs=24, not 25"),
+        (
+            lambda: kn.Reservoir(10, input_weights="fixed_degree", input_connections=6.5),
+            "input_connections must be a whole number with input_weights='fixed_degree', not 6.5",
+        ),
+        (
+            lambda: kn.Reservoir(10, input_weights="gaussian", input_connections=6.0),
+            "input_connections = 6.0 would do nothing: input_weights='gaussian' connects all inputs",
+        ),
     ],
 )
 def test_bad_arguments_are_refused_by_name(make, message):

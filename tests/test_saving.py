@@ -130,6 +130,44 @@ def test_a_file_of_an_older_format_is_refused_by_name(path, number):
         kn.load(path)
 
 
+def resealed(path, change):
+    """Change what a file describes, and its digest accordingly."""
+
+    def both(header):
+        change(header["model"])
+        header["sha256"] = saving.digest(header["model"], load_file(path))
+
+    rewritten(path, both)
+
+
+def test_files_of_earlier_versions_with_settings_that_do_nothing_are_read(path):
+    model = kn.ReservoirClassifier("normalised", epochs=2, **SMALL).fit(X, Y)
+    model.save(path)
+
+    def as_before(described):
+        of_training = described["of"]["_training"]["of"]
+        of_training["learner"]["of"].update(eta_w=0.0018, eta_theta=0.00018, sigma=0.05, period=100, beta=4.0)
+        described["of"]["encoder_"]["of"]["reservoir"]["of"]["input_connections"] = 6.0
+
+    resealed(path, as_before)
+    np.testing.assert_array_equal(kn.load(path).predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"leak_rate": 2.0}, "leak_rate must be a number"),
+        ({"n_neurons": 61}, "W must have shape"),
+        ({"n_inputs": 9}, "W_in must have shape"),
+        ({"stream": 1}, "a reservoir has no stream"),
+    ],
+)
+def test_a_reservoir_that_does_not_fit_its_weights_is_refused(path, change, message):
+    resealed(path, lambda described: described["of"]["encoder_"]["of"]["reservoir"]["of"].update(change))
+    with pytest.raises(ValueError, match=rf"model\.kenyon is damaged: ValueError {message}"):
+        kn.load(path)
+
+
 def test_a_file_without_its_digest_is_refused(path):
     rewritten(path, lambda header: header.pop("sha256"))
     with pytest.raises(ValueError, match=r"model\.kenyon is damaged: KeyError 'sha256'"):

@@ -7,17 +7,16 @@ Nothing that is learned feeds back into it, so states are simulated once and eve
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar, overload
+from typing import Any, Literal, NamedTuple, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kenyon import _checks, _seeding, connectivity
+from kenyon.chunks import chunks, drain, equal_lengths, in_order, padded
 from kenyon.kernels import one_episode
 from kenyon.kernels.inputs import Episodes, trace, work_space
 from kenyon.kernels.lanes import LANES, Rows, Rows8, Rows16, Rows32
@@ -42,8 +41,6 @@ SETTINGS: dict[str, Callable[[str, Any], Any]] = {  # those of a reservoir, and 
     "input_gain": partial(_checks.real, low=0.0, high=_checks.LARGE, open_low=True),
 }
 STATE = {*SETTINGS, "seed", "weights_sha256", "W", "W_in"}  # what a reservoir consists of
-Job = TypeVar("Job")
-Result = TypeVar("Result")
 
 
 class Batch(NamedTuple):
@@ -284,9 +281,9 @@ class Reservoir:
         out = np.empty((len(series), series.shape[1] if trajectory else 1, self.n_neurons), np.float32)
 
         def job(chunk: slice) -> None:
-            self._simulate(_equal_lengths(_checks.single("inputs", series[chunk], chunk.start)), out[chunk])
+            self._simulate(equal_lengths(_checks.single("inputs", series[chunk], chunk.start)), out[chunk])
 
-        _drain(_in_order(job, _chunks(len(series), self._chunk(len(series), threads)), threads))
+        drain(in_order(job, chunks(len(series), self._chunk(len(series), threads)), threads))
         return out if trajectory else out[:, 0]
 
     def stream(
@@ -321,10 +318,10 @@ class Reservoir:
         chunk = self._chunk(n_episodes, threads)
 
         def pieces() -> Iterator[tuple[int, Batch, slice]]:
-            for batches in _chunks(n_episodes, batch_size * -(-chunk // batch_size)):  # a number of whole batches
+            for batches in chunks(n_episodes, batch_size * -(-chunk // batch_size)):  # a number of whole batches
                 n = batches.stop - batches.start
                 room = np.empty((n, self.n_neurons), np.float32), np.empty(n, np.intp), np.empty(n, np.intp)
-                yield from ((batches.start, Batch(*room), part) for part in _chunks(n, chunk))
+                yield from ((batches.start, Batch(*room), part) for part in chunks(n, chunk))
 
         def job(piece: tuple[int, Batch, slice]) -> Batch | None:
             first, whole, part = piece
@@ -333,7 +330,7 @@ class Reservoir:
             whole.labels[part], whole.items[part] = draw.labels, draw.items
             return whole if part.stop == len(whole.items) else None
 
-        done = (whole for whole in _in_order(job, pieces(), threads) if whole is not None)
+        done = (whole for whole in in_order(job, pieces(), threads) if whole is not None)
         return (whole.part(first, batch_size) for whole in done for first in range(0, len(whole.items), batch_size))
 
     def _chunk(self, n_episodes: int, threads: int) -> int:
@@ -369,7 +366,7 @@ class Reservoir:
 
         def job(chunk: slice) -> None:
             members = order[chunk]
-            episodes = _padded([series[i] for i in members])
+            episodes = padded([series[i] for i in members])
             n_steps = episodes.shown.shape[1]
             out = np.empty((len(members), n_steps if trajectory else 1, self.n_neurons), np.float32)
             self._simulate(episodes, out)
@@ -378,7 +375,7 @@ class Reservoir:
                 for i, states in zip(members, out, strict=True):
                     whole[i] = states[n_steps - len(series[i]) :].copy()
 
-        _drain(_in_order(job, _chunks(len(series), self._chunk(len(series), threads)), threads))
+        drain(in_order(job, chunks(len(series), self._chunk(len(series), threads)), threads))
         return whole if trajectory else final
 
     def _series(self, position: int, values: Any) -> NDArray[np.float32]:
@@ -434,47 +431,3 @@ def check_reservoir(reservoir: Any) -> ReservoirProtocol:
 def _rows(n_episodes: int) -> type[Rows]:
     """Choose the number of lanes, which affects only the time it takes."""
     return Rows8 if n_episodes <= 8 else Rows16 if n_episodes <= 16 else Rows32
-
-
-def _equal_lengths(series: NDArray[np.float32]) -> Episodes:
-    n, n_steps, n_channels = series.shape
-    shown = np.arange(n * n_steps, dtype=np.intp).reshape(n, n_steps)
-    return Episodes(series.reshape(-1, n_channels), shown, 1, np.float32(0), np.zeros((n, 2), np.uint32))
-
-
-def _padded(series: Sequence[NDArray[np.float32]]) -> Episodes:
-    """Align series at their ends. Until its first input a network at rest stays at rest, exactly."""
-    lengths = np.array([len(values) for values in series])
-    n_steps = int(lengths.max())
-    silence = np.zeros((1, series[0].shape[1]), np.float32)
-    starts = 1 + np.cumsum(lengths) - lengths
-    shown = np.arange(n_steps) - (n_steps - lengths)[:, None]
-    shown = np.where(shown >= 0, shown + starts[:, None], 0)
-    return Episodes(np.concatenate([silence, *series]), shown, 1, np.float32(0), np.zeros((len(series), 2), np.uint32))
-
-
-def _chunks(n: int, size: int) -> Iterator[slice]:
-    return (slice(first, min(first + size, n)) for first in range(0, n, size))
-
-
-def _in_order(job: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
-    """Run jobs in threads and yield their results in order, with at most two results per thread waiting."""
-    if threads == 1:
-        yield from map(job, jobs)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Any] = deque()
-        try:
-            for item in jobs:
-                waiting.append(pool.submit(job, item))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-def _drain(results: Iterator[None]) -> None:
-    deque(results, maxlen=0)

@@ -212,7 +212,7 @@ class Learner:
                 state, proposal = self._decide(state, *next(chances))
                 proposals.append(proposal)
             first = last
-        state = self._check_silence(state, out.norm2[0])
+        state = self._check_silence(state, V, out.norm2[0])
         correct = out.correct[0].astype(np.float32) if self._n_choosing else np.full(len(V), np.nan, np.float32)
         return state, Info(out.cost[0], correct, proposals)
 
@@ -334,7 +334,7 @@ class Learner:
         episode = state.episode - part.cost.shape[1] + bad
         raise Diverged(state.source.name, episode, self._remedy(norm2))
 
-    def _check_silence(self, state: State, norm2: NDArray[np.float32]) -> State:
+    def _check_silence(self, state: State, V: NDArray[np.float32], norm2: NDArray[np.float32]) -> State:
         """Raise `Diverged` if all thresholds have risen above all states, from where no gradient leads back.
 
         A search may still bring them down, and is given ten decisions to do so.
@@ -345,9 +345,12 @@ class Learner:
         runs = np.diff(ends) - 1
         limit = max(SILENT_EPISODES, 10 * self._stride) if self.search else SILENT_EPISODES
         if runs.max() >= limit:
-            message = f"no neuron was active for {limit} consecutive episodes: all thresholds exceed all states; "
-            remedy = "use smaller eta_w and eta_theta, or a lower start"
-            raise Diverged(state.source.name, state.episode, message + remedy)
+            rates = " and ".join(name for name in ("eta_w", "mu", "eta_theta", "k") if getattr(self, name) is not None)
+            remedy = f"all thresholds exceed all states; use smaller {rates}, or a lower start"
+            if not V.any():
+                remedy = "all states are 0; check the inputs and W_in of the reservoir"
+            message = f"no neuron was active for {limit} consecutive episodes: {remedy}"
+            raise Diverged(state.source.name, state.episode, message)
         return state._replace(silent=int(runs[-1]))
 
     def _remedy(self, norm2: float) -> str:
