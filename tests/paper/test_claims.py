@@ -8,7 +8,6 @@ import xarray as xr
 
 from kenyon.paper.claims import CLAIMS, judge
 from kenyon.paper.plan import FIGURES, Plan
-from kenyon.paper.verdicts import Effect, conclude, effect, interval
 
 SEEDS = 6
 SIZES = np.array([20, 80, 140])
@@ -326,44 +325,3 @@ def test_sizes_at_the_ceiling_cannot_tell():
 def test_verdicts_are_plain_enough_for_json():
     found = json.loads(json.dumps([verdict._asdict() for verdict in judge(World())]))
     assert len(found) == 23
-
-
-def test_intervals_are_those_of_the_mean():
-    values = rng.normal(size=400)
-    low, high = interval(values)
-    sd = values.std() / 20
-    assert abs((high - low) / (2 * 1.96 * sd) - 1) < 0.05
-    assert low < values.mean() < high
-    assert interval(values) == (low, high)
-
-
-@pytest.mark.parametrize(
-    ("samples", "bounds", "supports"),
-    [
-        ([1, 2, 3], {"above": 0}, True),
-        ([-1, -2, -3], {"above": 0}, False),
-        ([-1, 1, 2], {"above": 0}, None),
-        ([1, 2, 3], {"below": 0}, False),
-        ([0.5, 0.6], {"above": 0.4, "below": 0.7}, True),
-        ([0.8, 0.9], {"above": 0.4, "below": 0.7}, False),
-        ([0.6, 0.9], {"above": 0.4, "below": 0.7}, None),
-        ([1, 2], {}, None),
-        ([1, np.nan], {"above": 0}, None),
-        ([0, 0, 0], {"above": 0}, False),
-    ],
-)
-def test_an_effect_supports_what_its_whole_interval_does(samples, bounds, supports):
-    assert effect("", samples, **bounds).supports is supports
-
-
-@pytest.mark.parametrize(
-    ("supports", "word"),
-    [
-        ([True, True], "reproduced"),
-        ([True, False, None], "contradicted"),
-        ([True, None], "inconclusive"),
-        ([], "inconclusive"),
-    ],
-)
-def test_a_claim_needs_all_of_its_effects(supports, word):
-    assert conclude([Effect("", 0.0, 0.0, 0.0, support) for support in supports]) == word

@@ -23,7 +23,7 @@ from kenyon.experiment.sweep import Experiment, Settings, expand, read_file
 FIGURES = ("1", "2", "3", "4", "5", "6", "7", "S1", "S2", "S3", "S4", "S5", "S6")
 STIMULI, SEQUENCES = 140, 336  # sizes at which the paper shows its training curves
 GD_W, GD_THETA, METROPOLIS, COMPOSED = FIVE[:4]  # the paper's learners
-SEEDS = 5
+SEEDS = 10
 QUICK_SEEDS = 2
 
 

@@ -58,7 +58,7 @@ def reproduce(
     figures
         Which figures, such as ["2", "S1"]. Claims and report need all of them.
     seeds
-        Number of seeds: 5 by default, 2 if quick.
+        Number of seeds: 10 by default, 2 if quick.
     quick
         Whether to run small sizes, to see it work.
     workers, cluster, report

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kenyon.paper.claims.effects import EFFECTS, NOTES
 from kenyon.paper.plan import STIMULI, Results, nearest_size
-from kenyon.paper.verdicts import Effect, Verdict, conclude
+from kenyon.paper.verdicts import Effect, Verdict, conclude, holm
 
 
 class Claim(NamedTuple):
@@ -30,7 +30,7 @@ class Claim(NamedTuple):
 
     def judge(self, results: Results) -> Verdict:
         """Return the verdict, with an effect that decided it first."""
-        judged = self.effects(results)
+        judged = holm(self.effects(results))
         word = conclude(judged)
         decides = {"contradicted": False, "inconclusive": None, "reproduced": True}[word]
         decisive_first = tuple(sorted(judged, key=lambda effect: effect.supports is not decides))
