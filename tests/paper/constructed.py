@@ -6,7 +6,7 @@ import numpy as np
 
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.results import _combined
-from kenyon.learning.runs import OF_THE_START, PER_NEURON, SCALARS
+from kenyon.learning.testing import OF_THE_START, PER_NEURON, SCALARS
 from kenyon.paper.plan import FIGURES, Plan
 from kenyon.paper.verdicts import Effect, Verdict
 
