@@ -120,11 +120,16 @@ def theta_directions(
     Over active neurons and episodes: how many favour the class, how many of these lower their threshold, how many do
     not favour it, and how many of these raise their threshold.
     """
-    change, active = -(errors @ W), x > 0
-    preference = (W - (W.sum(axis=0) - W) / (len(W) - 1))[labels]
-    favours, against = active & (preference > 0), active & (preference < 0)
-    counts = (favours, favours & (change < 0), against, against & (change > 0))
-    return np.array([count.sum() for count in counts], np.float64)
+    counts = np.zeros(4)
+    for own in range(len(W)):
+        shown = labels == own
+        active, falling = x[shown] > 0, errors[shown] @ W
+        preference = W[own] - (W.sum(axis=0) - W[own]) / (len(W) - 1)
+        n, fall, rise = (part.sum(axis=0) for part in (active, active & (falling > 0), active & (falling < 0)))
+        counts += [
+            part.sum() for part in (n[preference > 0], fall[preference > 0], n[preference < 0], rise[preference < 0])
+        ]
+    return counts
 
 
 def episodes_to_reach(episode: ArrayLike, accuracy: ArrayLike, level: float) -> float:
