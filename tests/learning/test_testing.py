@@ -122,7 +122,7 @@ def test_accuracy_by_position_is_in_the_result_of_a_task_that_has_them(result):
 
 def test_courses_of_thresholds_end_at_the_end_of_each_bin(task, result):
     stream = next(iter(RESERVOIR.stream(task, 2400, 2, batch_size=2400)))
-    for name, learner in LEARNERS.items():
+    for name, learner in list(LEARNERS.items())[1:]:
         state = learner.begin(stream.states, 2, kn.Source(2, name))
         first = 0
         for number, last in enumerate(result.episode.values.tolist()):
@@ -136,8 +136,9 @@ def test_courses_of_thresholds_end_at_the_end_of_each_bin(task, result):
 
 
 def test_courses_of_simple_learners_are_what_they_must_be(result):
-    assert (result.training_theta_g.sel(learner=["weights", "thresholds"]) == 0).all()
-    assert (result.training_theta_local_sd.sel(learner=["weights", "metropolis"]) < 1e-6).all()
+    assert np.isnan(result.training_theta_g.sel(learner="weights")).all()
+    assert (result.training_theta_g.sel(learner="thresholds") == 0).all()
+    assert (result.training_theta_local_sd.sel(learner="metropolis") < 1e-6).all()
     assert (result.training_theta_local_sd.sel(learner=["thresholds", "composed"]) > 0).all()
 
 
@@ -148,7 +149,7 @@ def test_the_number_of_bins_changes_nothing_else(task, result):
 
 
 def test_courses_stop_where_a_learner_diverges(task):
-    wild = {"wild": kn.GradientWeights(eta_w=1.0, batch=1)}
+    wild = {"wild": kn.Metropolis(start=0.0, eta_w=1.0)}
     found = kn.train(wild, RESERVOIR, task, 600, n_bins=3, n_test=50, diverged="record")
     assert np.isnan(found.training_theta_g).all()
     assert np.isnan(found.overlap).all()

@@ -35,7 +35,9 @@ class Run:
         self.edges, self.episode = edges, 0
         self.correct = np.zeros(len(edges) - 1)  # right choices in each bin
         self.courses = np.full((len(COURSES), len(edges) - 1), np.nan)  # thresholds at the end of each bin
-        self.early: Readout | None = None  # at the end of the first bin
+        self.early: Readout | None = None  # at the end of the first bin, if thresholds learn
+        # Only of thresholds that learn: the readout of a closed form is expensive.
+        self.follows = getattr(learner, "thresholds", False) and not getattr(learner, "closed_form", False)
         self.proposals = np.zeros(2)  # kept, and made
         self.failure = found if isinstance(found, Diverged) else None
         if isinstance(found, Prelearned):
@@ -57,7 +59,7 @@ class Run:
             part = batch.part(first, self.edges[number + 1] - self.episode)
             self._learn(part, number)
             first += len(part.items)
-            if self.episode == self.edges[number + 1] and self.failure is None:
+            if self.follows and self.episode == self.edges[number + 1] and self.failure is None:
                 self._note(number)
 
     def _note(self, number: int) -> None:

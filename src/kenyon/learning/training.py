@@ -82,19 +82,19 @@ def train(
     -------
     A Dataset over learner, episode (the last of each bin) and neuron: training_accuracy, from choices made while
     learning, each before its own update; training_theta_g, training_theta_local_mean and training_theta_local_sd, the
-    global threshold and mean and sd of theta_i = theta - theta_g at the end of each bin; on the test episodes accuracy
-    (of choices drawn from softmax), expected_accuracy, argmax_accuracy, coding_level, norm2 (mean of |x|^2),
-    theta_mean, theta_sd, theta_active_mean and theta_active_sd (of neurons active in any of them), overlap of the
-    classes (see `overlap`), relative_specificity, the mean over the same neurons; for each neuron theta, activity (the
-    share of episodes in which it is active), specificity and specificity_summed (from summed activity instead of
-    counts), both as if all classes were tested equally often; overlap_permuted, specificity_permuted (its mean over
-    neurons) and relative_specificity_permuted, the same with the items' labels permuted, which is chance; all of these
-    from coding_level on, with the prefix `start_`, for the thresholds that the learner began with; of a `SequenceTask`,
-    position_accuracy, by perturbed position, and context_accuracy, in own and in new contexts; theta_falls and
-    theta_rises, after the first bin, how often the gradient lowers the thresholds of active neurons that favour the
-    right class, and raises those of the others; acceptance, the share of Metropolis proposals kept; diverged_at, the
-    episode at which a learner diverged, or -1. `attrs` holds, as JSON, the configuration, what prelearning chose, the
-    messages of learners that diverged, and provenance.
+    global threshold and mean and sd of theta_i = theta - theta_g at the end of each bin (NaN without thresholds); on
+    the test episodes accuracy (of choices drawn from softmax), expected_accuracy, argmax_accuracy, coding_level, norm2
+    (mean of |x|^2), theta_mean, theta_sd, theta_active_mean and theta_active_sd (of neurons active in any of them),
+    overlap of the classes (see `overlap`), relative_specificity, the mean over the same neurons; for each neuron theta,
+    activity (the share of episodes in which it is active), specificity and specificity_summed (from summed activity
+    instead of counts), both as if all classes were tested equally often; overlap_permuted, specificity_permuted (its
+    mean over neurons) and relative_specificity_permuted, the same with the items' labels permuted, which is chance; all
+    of these from coding_level on, with the prefix `start_`, for the thresholds that the learner began with; of a
+    `SequenceTask`, position_accuracy, by perturbed position, and context_accuracy, in own and in new contexts;
+    theta_falls and theta_rises, after the first bin, how often the gradient lowers the thresholds of active neurons
+    that favour the right class, and raises those of the others; acceptance, the share of Metropolis proposals kept;
+    diverged_at, the episode at which a learner diverged, or -1. `attrs` holds, as JSON, the configuration, what
+    prelearning chose, the messages of learners that diverged, and provenance.
     """
     task = _checks.instance("task", task, Task)
     plan = _Plan(learners, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
