@@ -27,6 +27,42 @@ def test_class_sums_count_active_episodes_and_sum_activity():
     assert metrics.coding_level(x) == pytest.approx(4 / 6)
 
 
+def test_class_sums_take_several_labellings_at_once():
+    rng = np.random.default_rng(0)
+    x, labels = rng.random((7, 4), np.float32), rng.integers(0, 3, (5, 7))
+    found = metrics.class_sums(x, labels, 3)
+    assert found.shape == (5, 4, 3)
+    for own, expected in zip(found, labels, strict=True):
+        np.testing.assert_allclose(own, metrics.class_sums(x, expected, 3), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "expected"),
+    [
+        ([[1, 1], [3, 3]], 1.0),  # the same codes
+        ([[1, 2], [3, 6]], 1.0),  # the same up to their length
+        ([[1, 0], [0, 2]], 0.0),  # no neuron in common
+        ([[1, 0], [2, 0]], 0.0),  # one class is silent
+        ([[1, 1], [0, 1]], math.sqrt(0.5)),  # at 45 degrees
+        ([[1, 1, 0], [0, 0, 1]], 1 / 3),  # of three pairs of classes, one is the same
+        ([[1e300, 1e300], [1e-300, 0]], 1.0),
+    ],
+)
+def test_overlap_is_the_cosine_between_classes(amounts, expected):
+    assert kn.overlap(amounts) == pytest.approx(expected)
+
+
+def test_directions_of_thresholds_by_hand():
+    W = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])  # the first and third neurons favour class 0
+    x = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    errors = np.array([[10.0, -1.0], [-3.0, 1.0]])
+    # Episode 0, class 0: neuron 0 favours it and falls by 10; neuron 1 does not and rises by 1; neuron 2 is silent.
+    # Episode 1, class 1: neuron 1 favours it and falls by 1; neuron 2 does not and rises by 6 - 1.
+    assert metrics.theta_directions(x, W, errors, np.array([0, 1])).tolist() == [2, 2, 2, 2]
+    assert metrics.theta_directions(x, W, -errors, np.array([0, 1])).tolist() == [2, 0, 2, 0]
+    assert metrics.theta_directions(0 * x, W, errors, np.array([0, 1])).tolist() == [0, 0, 0, 0]
+
+
 def test_choices_are_drawn_with_their_probabilities():
     rng = np.random.default_rng(0)
     many = np.repeat(softmax(rng.normal(size=(1, 4))), 40_000, axis=0)
@@ -38,9 +74,9 @@ def test_the_three_accuracies():
     y = np.array([[0.0, math.log(3.0)], [5.0, -5.0]])
     labels = np.array([0, 0])
     sampled, expected, argmax = metrics.accuracies(y, labels, np.array([0.2, 0.5]))
-    assert sampled == 1.0
-    assert expected == pytest.approx((0.25 + 1 / (1 + math.exp(-10))) / 2)
-    assert argmax == 0.5
+    assert sampled.tolist() == [1, 1]
+    assert expected == pytest.approx([0.25, 1 / (1 + math.exp(-10))])
+    assert argmax.tolist() == [0, 1]
 
 
 def test_episodes_to_reach_a_level():

@@ -6,7 +6,8 @@ import numpy as np
 
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.results import _combined
-from kenyon.learning.runs import OF_THE_START, PER_NEURON, SCALARS
+from kenyon.learning.runs import COURSES
+from kenyon.learning.testing import DIRECTIONS, OF_THE_START, PER_NEURON, SCALARS
 from kenyon.paper.plan import FIGURES, Plan
 from kenyon.paper.verdicts import Effect, Verdict
 
@@ -55,10 +56,11 @@ def _stored(trial):
 
 def _measures(learners, n, rng):
     lost = np.array([_diverged_at(name) >= 0 for name in learners])
-    scalars = (*SCALARS, *(f"start_{name}" for name in OF_THE_START if name not in PER_NEURON))
+    scalars = (*SCALARS, *DIRECTIONS, *(f"start_{name}" for name in OF_THE_START if name not in PER_NEURON))
     neurons = (*PER_NEURON, *(f"start_{name}" for name in OF_THE_START if name in PER_NEURON))
     return {
         **{name: (("learner",), np.where(lost, np.nan, rng.uniform(0.5, 1, len(learners)))) for name in scalars},
+        **{name: (("learner", "episode"), rng.random((len(learners), 3))) for name in COURSES},
         **{name: (("learner", "neuron"), rng.random((len(learners), n), np.float32)) for name in neurons},
     }
 
@@ -79,7 +81,7 @@ def _examples(trial, rng):
 
 
 def verdicts():
-    """Return a verdict on each of 23 claims that nobody made."""
+    """Return a verdict on each of 32 claims that nobody made."""
     words = ("reproduced", "contradicted", "inconclusive")
     return [
         Verdict(
@@ -94,7 +96,7 @@ def verdicts():
             (FIGURES[i % len(FIGURES)],),
             "a note" if i == 5 else "",
         )
-        for i in range(1, 24)
+        for i in range(1, 33)
     ]
 
 

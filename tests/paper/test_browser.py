@@ -106,8 +106,8 @@ def test_filter_shows_one_verdict_by_keyboard(page):
     shown = page.run(
         "[...document.querySelectorAll('#claims-table tbody tr')].filter((r) => r.checkVisibility()).length"
     )
-    assert shown == 7
-    assert page.run("document.getElementById('filter-status').textContent") == "7 of 23 claims shown"
+    assert shown == 10
+    assert page.run("document.getElementById('filter-status').textContent") == "10 of 32 claims shown"
 
 
 def test_link_to_a_filtered_claim_shows_it(page):

@@ -266,7 +266,7 @@ def test_the_grid_has_each_accuracy_at_its_numbers():
         assert table[ks.index(settings["k"]), mus.index(settings["mu"])] == pytest.approx(float(wanted))
 
 
-def test_summary_is_the_mean_and_the_bootstrap_interval_of_those_that_have_a_value():
+def test_summary_is_the_mean_and_the_interval_of_those_that_have_a_value():
     values = np.array([[0.1, 0.5, np.nan], [0.3, np.nan, np.nan], [0.8, 0.7, np.nan]])
     found = style.summary(values)
     np.testing.assert_allclose(found.mean, [0.4, 0.6, np.nan])

@@ -107,7 +107,7 @@ def test_every_figure_has_a_picture_with_words(reader):
 
 
 def test_headline_counts_verdicts_and_time(page):
-    assert "<strong>7 of 23</strong> claims reproduced" in page
+    assert "<strong>10 of 32</strong> claims reproduced" in page
     assert "Done in 13 min: 2 trials with 2 min of computing in all, on A &lt;fast&gt; CPU" in page
 
 

@@ -180,6 +180,7 @@ AMOUNTS = RNG.integers(0, 9, (6, 3)).astype(float)
 case("specificity", kn.specificity, lambda: {"amounts": AMOUNTS, "n_episodes": 12, "relative": False, "mean": False},
      {"amounts": arrays(AMOUNTS), "n_episodes": anything(), "relative": anything(), "mean": anything()},
      clothes={"amounts": AMOUNTS})  # fmt: skip
+case("overlap", kn.overlap, lambda: {"amounts": AMOUNTS}, {"amounts": arrays(AMOUNTS)}, clothes={"amounts": AMOUNTS})
 CURVE = np.array([0.125, 0.5, 0.75])
 case("episodes_to_reach", kn.episodes_to_reach, lambda: {"episode": np.array([1, 2, 3]), "accuracy": CURVE, "level": 0.5},
      {"episode": arrays(np.array([1.0, 2, 3])), "accuracy": arrays(CURVE), "level": reals()},

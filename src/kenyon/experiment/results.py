@@ -17,7 +17,18 @@ from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.store import Store, StoreError
 
-INNER = ("learner", "episode", "neuron", "stage", "group", "example", "step", "channel")  # dimensions of one result
+INNER = (
+    "learner",
+    "episode",
+    "neuron",
+    "stage",
+    "group",
+    "position",
+    "context",
+    "example",
+    "step",
+    "channel",
+)  # dimensions of one result
 MAX_EMPTY_CELLS = 100_000  # limit for the cells of the Dataset that no trial fills
 NOT_AXES = {"n_stimuli", "n_bases", "odours_sha256"}  # of tasks: `size` stands for them, or they follow from others
 

@@ -1,4 +1,4 @@
-"""Learners being trained on a stream of episodes, and tests of their readouts."""
+"""Learners being trained on a stream of episodes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kenyon import _checks, metrics
+from kenyon import _checks
 from kenyon.learning.learners import Learner, changed
 from kenyon.learning.prelearning import Prelearned
 from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source
-from kenyon.readout import Readout, weighted_sums
+from kenyon.readout import Readout
 from kenyon.reservoir import Batch
 
-SCALARS = ("accuracy", "expected_accuracy", "argmax_accuracy", "coding_level", "norm2", "theta_mean", "theta_sd")
-PER_NEURON = ("theta", "activity", "specificity", "specificity_summed")
-OF_THE_START = (*SCALARS[3:], *PER_NEURON)
+COURSES = ("training_theta_g", "training_theta_local_mean", "training_theta_local_sd")
 
 
 class Run:
@@ -36,6 +34,10 @@ class Run:
         self.start: Readout | None = None  # before anything was learned
         self.edges, self.episode = edges, 0
         self.correct = np.zeros(len(edges) - 1)  # right choices in each bin
+        self.courses = np.full((len(COURSES), len(edges) - 1), np.nan)  # thresholds at the end of each bin
+        self.early: Readout | None = None  # at the end of the first bin, if thresholds learn
+        # Only of thresholds that learn: the readout of a closed form is expensive.
+        self.follows = getattr(learner, "thresholds", False) and not getattr(learner, "closed_form", False)
         self.proposals = np.zeros(2)  # kept, and made
         self.failure = found if isinstance(found, Diverged) else None
         if isinstance(found, Prelearned) and isinstance(learner, Learner):
@@ -50,7 +52,27 @@ class Run:
             self.start = self.learner.readout(self.state)
 
     def learn(self, batch: Batch) -> None:
-        """Learn from a batch and count the right choices; a learner that has diverged no longer learns."""
+        """Learn from a batch, cut where a bin ends; a learner that has diverged no longer learns."""
+        first = 0
+        while first < len(batch.items):
+            number = int(np.searchsorted(self.edges, self.episode, side="right")) - 1
+            part = batch.part(first, self.edges[number + 1] - self.episode)
+            self._learn(part, number)
+            first += len(part.items)
+            if self.follows and self.episode == self.edges[number + 1] and self.failure is None:
+                self._note(number)
+
+    def _note(self, number: int) -> None:
+        """Note the thresholds at the end of a bin, theta_g and theta_i apart; and the readout, if it is the first."""
+        readout = self.learner.readout(self.state)
+        theta_g = float(getattr(self.state, "theta_g", 0.0))
+        local = readout.theta.astype(np.float64) - theta_g
+        self.courses[:, number] = theta_g, local.mean(), local.std()
+        if number == 0:
+            self.early = readout
+
+    def _learn(self, batch: Batch, number: int) -> None:
+        """Learn from a part of a bin, and count the right choices."""
         info = Info(np.empty(0, np.float32), np.full(len(batch.items), np.nan, np.float32))
         if self.failure is None:
             try:
@@ -64,53 +86,10 @@ class Run:
                 f"learners[{self.name!r}].update must return a state and an Info whose `correct` has one number for "
                 f"each of the {len(batch.items)} episodes, not {_checks.short_repr(info)}"
             )
-        episodes = np.arange(self.episode, self.episode + len(batch.items))
-        bins = np.searchsorted(self.edges, episodes, side="right") - 1
-        self.correct += np.bincount(bins, info.correct, minlength=len(self.correct))
+        self.correct[number] += np.sum(info.correct, dtype=np.float64)
         self.episode += len(batch.items)
         self.proposals += [sum(proposal.accepted for proposal in info.proposals), len(info.proposals)]
 
     def readout(self) -> Readout | None:
         """Return what was learned; None if the learner diverged."""
         return None if self.failure else self.learner.readout(self.state)
-
-
-class Test:
-    """Measures of a readout on test episodes, summed batch by batch."""
-
-    def __init__(self, readout: Readout | None, n_classes: int, source: Source) -> None:
-        self.readout, self.n_classes, self.source, self.n = readout, n_classes, source, 0
-        self.sums = np.zeros(5)
-        self.shown = np.zeros(n_classes)  # episodes of each class
-        self.active: Any = 0.0  # (n_neurons, n_classes): test episodes in which a neuron was active
-        self.amount: Any = 0.0  # its summed activity
-
-    def take(self, batch: Batch) -> None:
-        """Add a batch."""
-        n = len(batch.items)
-        if self.readout is not None:
-            x = self.readout.features(batch.states)
-            uniforms = self.source.uniforms("test", self.n, n)[:, 0]
-            y = weighted_sums(x, self.readout.W, self.readout.bias) / np.float32(self.readout.temperature)
-            found = metrics.accuracies(y, batch.labels, uniforms)
-            norm2 = float(np.einsum("ni,ni->n", x, x).mean(dtype=np.float64))
-            self.sums += n * np.array([*found, metrics.coding_level(x), norm2])
-            self.shown += np.bincount(batch.labels, minlength=self.n_classes)
-            self.active = self.active + metrics.class_sums(x > 0, batch.labels, self.n_classes)
-            self.amount = self.amount + metrics.class_sums(x, batch.labels, self.n_classes)
-        self.n += n
-
-    def measures(self) -> dict[str, Any]:
-        """Return all measures by name; NaN if there is no readout."""
-        if self.readout is None:
-            return dict.fromkeys((*SCALARS, *PER_NEURON), np.nan)
-        theta = self.readout.theta.astype(np.float64)
-        # As if classes were equally frequent: otherwise neurons that are always active would seem to prefer a class.
-        share = self.n / self.n_classes / np.maximum(self.shown, 1.0)
-        return {
-            **dict(zip(SCALARS, [*(self.sums / self.n), theta.mean(), theta.std()], strict=True)),
-            "theta": theta,
-            "activity": self.active.sum(axis=1) / self.n,
-            "specificity": metrics.specificity(self.active * share, self.n),
-            "specificity_summed": metrics.specificity(self.amount * share, self.n),
-        }

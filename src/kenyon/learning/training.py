@@ -16,7 +16,18 @@ from kenyon import _checks, _seeding
 from kenyon.learning.learners import CALIBRATION_EPISODES
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
 from kenyon.learning.protocol import LearnerProtocol, Source, check_learners
-from kenyon.learning.runs import OF_THE_START, PER_NEURON, SCALARS, Run, Test
+from kenyon.learning.runs import COURSES, Run
+from kenyon.learning.testing import (
+    BY_KIND,
+    DIRECTIONS,
+    OF_THE_START,
+    PER_NEURON,
+    PERMUTATIONS,
+    SCALARS,
+    Directions,
+    Test,
+    labellings,
+)
 from kenyon.progress import show_progress
 from kenyon.provenance import environment
 from kenyon.readout import Readout
@@ -70,28 +81,41 @@ def train(
     Returns
     -------
     A Dataset over learner, episode (the last of each bin) and neuron: training_accuracy, from choices made while
-    learning, each before its own update; on the test episodes accuracy (of choices drawn from softmax),
-    expected_accuracy, argmax_accuracy, coding_level, norm2 (mean of |x|^2), theta_mean, theta_sd, and for each neuron
-    theta, activity (the share of episodes in which it is active), specificity and specificity_summed (from summed
-    activity instead of counts), both as if all classes were tested equally often; the same from coding_level on, with
-    the prefix `start_`, for the thresholds that the learner began with; acceptance, the share of Metropolis proposals
-    kept; diverged_at, the episode at which a learner diverged, or -1. `attrs` holds, as JSON, the configuration, what
+    learning, each before its own update; training_theta_g, training_theta_local_mean and training_theta_local_sd, the
+    global threshold and mean and sd of theta_i = theta - theta_g at the end of each bin (NaN without thresholds); on
+    the test episodes accuracy (of choices drawn from softmax), expected_accuracy, argmax_accuracy, coding_level, norm2
+    (mean of |x|^2), theta_mean, theta_sd, theta_active_mean and theta_active_sd (of neurons active in any of them),
+    overlap of the classes (see `overlap`), relative_specificity, the mean over the same neurons; for each neuron theta,
+    activity (the share of episodes in which it is active), specificity and specificity_summed (from summed activity
+    instead of counts), both as if all classes were tested equally often; overlap_permuted, specificity_permuted (its
+    mean over neurons) and relative_specificity_permuted, the same with the items' labels permuted, which is chance; all
+    of these from coding_level on, with the prefix `start_`, for the thresholds that the learner began with; of a
+    `SequenceTask`, position_accuracy, by perturbed position, and context_accuracy, in own and in new contexts;
+    theta_falls and theta_rises, after the first bin, how often the gradient lowers the thresholds of active neurons
+    that favour the right class, and raises those of the others; acceptance, the share of Metropolis proposals kept;
+    diverged_at, the episode at which a learner diverged, or -1. `attrs` holds, as JSON, the configuration, what
     prelearning chose, the messages of learners that diverged, and provenance.
     """
     task = _checks.instance("task", task, Task)
     plan = _Plan(learners, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
     config = _config(plan, task=_settings(task))
 
-    def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[Test]:
+    def test(runs: list[Run], pool: ThreadPoolExecutor) -> tuple[list[Test], list[Directions]]:
         readouts = [*(run.readout() for run in runs), *(run.start for run in runs)]
-        return _test(plan, pool, readouts, task, plan.n_test, _seeding.derive(plan.seed, "test"))
+        tests, directions = _tests(plan, readouts, task, PERMUTATIONS), [Directions(run) for run in runs]
+        _show(plan, pool, [*tests, *directions], task, plan.n_test, _seeding.derive(plan.seed, "test"))
+        return tests, directions
 
-    runs, (tests,), found = _learn(plan, [plan.seed], test, progress)
+    runs, ((tests, directions),), found = _learn(plan, [plan.seed], test, progress)
     tests, starts = tests[: len(runs)], tests[len(runs) :]
     n_neurons = next((len(test.readout.theta) for test in [*tests, *starts] if test.readout is not None), 0)
     variables = {
-        **_measures("", (*SCALARS, *PER_NEURON), tests, n_neurons),
+        **{
+            name: (("learner", "episode"), np.array([run.courses[i] for run in runs])) for i, name in enumerate(COURSES)
+        },
+        **_measures("", (*SCALARS, *PER_NEURON, *tests[0].kinds), tests, n_neurons),
         **_measures("start_", OF_THE_START, starts, n_neurons),
+        **{name: ("learner", [own.shares()[i] for own in directions]) for i, name in enumerate(DIRECTIONS)},
         "acceptance": ("learner", [kept / made if made else np.nan for kept, made in (run.proposals for run in runs)]),
     }
     return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
@@ -139,7 +163,9 @@ def train_in_turn(
     def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[float]]:
         readouts, n = [run.readout() for run in runs], plan.n_test // len(tasks)
         seeds = [_seeding.derive(plan.seed, "test", str(group)) for group in range(len(tasks))]
-        groups = [_test(plan, pool, readouts, task, n, fresh) for task, fresh in zip(tasks, seeds, strict=True)]
+        groups = [_tests(plan, readouts, task, 0) for task in tasks]
+        for tests, task, fresh in zip(groups, tasks, seeds, strict=True):
+            _show(plan, pool, tests, task, n, fresh)
         return [[test.measures()["accuracy"] for test in tests] for tests in groups]
 
     seeds = [_seeding.derive(plan.seed, "turn", str(stage)) for stage in range(len(tasks))]
@@ -223,17 +249,19 @@ def _calibrate(
     yield from stream
 
 
-def _test(
-    plan: _Plan, pool: ThreadPoolExecutor, readouts: list[Readout | None], task: Task, n: int, seed: int
-) -> list[Test]:
-    """Test the learners' readouts, any number for each learner in order, on fresh episodes of a task."""
+def _tests(plan: _Plan, readouts: list[Readout | None], task: Task, permutations: int) -> list[Test]:
+    """Return tests of the learners' readouts, any number for each learner in order."""
     names = list(plan.learners) * (len(readouts) // len(plan.learners))
-    tests = [
-        Test(readout, task.n_classes, Source(plan.seed, name)) for name, readout in zip(names, readouts, strict=True)
-    ]
+    labels = labellings(task, plan.seed, permutations)
+    return [Test(readout, task, labels, Source(plan.seed, name)) for name, readout in zip(names, readouts, strict=True)]
+
+
+def _show(
+    plan: _Plan, pool: ThreadPoolExecutor, tests: Sequence[Test | Directions], task: Task, n: int, seed: int
+) -> None:
+    """Show fresh episodes of a task to all tests."""
     for batch in plan.stream(task, n, seed):
-        _for_all(pool, Test.take, tests, batch)
-    return tests
+        _for_all(pool, lambda test, batch=batch: test.take(batch), tests)
 
 
 def _for_all(pool: ThreadPoolExecutor, method: Callable[..., None], objects: Sequence[Any], *args: Any) -> None:
@@ -263,7 +291,7 @@ def _measures(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons:
     return {
         prefix + name: (("learner", "neuron"), np.array([np.broadcast_to(m[name], n_neurons) for m in measures], "f4"))
         if name in PER_NEURON
-        else (("learner",), np.array([m[name] for m in measures], np.float64))
+        else (("learner", BY_KIND[name]) if name in BY_KIND else ("learner",), np.array([m[name] for m in measures]))
         for name in names
     }
 

@@ -21,9 +21,10 @@ from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment, Settings, expand, read_file
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7", "S1", "S2", "S3", "S4", "S5", "S6")
-STIMULI, SEQUENCES = 140, 336  # sizes at which the paper shows its training curves
+CLAIMS = "claims"  # what claims need beyond the figures
+STIMULI, SEQUENCES = 140, 336  # sizes at which training curves are shown: the paper's, and our largest
 GD_W, GD_THETA, METROPOLIS, COMPOSED = FIVE[:4]  # the paper's learners
-SEEDS = 5
+SEEDS = 10
 QUICK_SEEDS = 2
 
 
@@ -40,9 +41,9 @@ class Plan(NamedTuple):
         return cls(usual if seeds is None else _checks.integer("seeds", seeds, 1), quick)
 
     def experiment(self, figure: str) -> Experiment:
-        """Return all trials of a figure."""
+        """Return all trials of a figure, or of the claims."""
         trials = {trial.id: trial for part in self.parts(figure).values() for trial in part}
-        return Experiment(f"figure{figure}", tuple(trials.values()), {})
+        return Experiment(_file(figure), tuple(trials.values()), {})
 
     def parts(self, figure: str) -> dict[str, list[TrialConfig]]:
         """Return the trials of each labelled case of a figure; without cases there is one part, named ""."""
@@ -51,8 +52,8 @@ class Plan(NamedTuple):
         return {case.get("label", ""): self._expand({**copy.deepcopy(settings), "case": [case]}) for case in cases}
 
     def _expand(self, settings: Settings) -> list[TrialConfig]:
-        if settings.get("seeds", 1) > 1:
-            settings["seeds"] = self.seeds
+        if (seeds := settings.get("seeds", 1)) > 1:  # of the usual number: what no claim needs has fewer
+            settings["seeds"] = max(min(2, self.seeds), round(seeds * self.seeds / SEEDS))
         trials = expand(settings)
         return _smaller(trials) if self.quick else trials
 
@@ -70,7 +71,7 @@ class Results(NamedTuple):
     def provenance(self) -> list[dict[str, Any]]:
         """Return where, when and for how long each trial of the plan ran."""
         store = Store(self.folder)
-        trials = {trial.id for figure in FIGURES for trial in self.plan.experiment(figure).trials}
+        trials = {trial.id for figure in (*FIGURES, CLAIMS) for trial in self.plan.experiment(figure).trials}
         finished = sorted(trials & set(store.finished()))
         headers = [store.read(trial, lambda name, dimensions: False).attributes for trial in finished]
         return [json.loads(header["provenance"]) for header in headers]
@@ -106,7 +107,11 @@ def _open(results: Results, figure: str, part: str) -> xr.Dataset:
 @cache
 def _settings(figure: str) -> Settings:
     with as_file(files("kenyon.paper") / "experiments") as folder:
-        return read_file(folder / f"figure{figure}.toml")[0]
+        return read_file(folder / f"{_file(figure)}.toml")[0]
+
+
+def _file(figure: str) -> str:
+    return figure if figure == CLAIMS else f"figure{figure}"
 
 
 def _smaller(trials: Sequence[TrialConfig]) -> list[TrialConfig]:

@@ -24,7 +24,7 @@ from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment
 from kenyon.paper.claims import judge
 from kenyon.paper.figures import save
-from kenyon.paper.plan import FIGURES, Plan, Results
+from kenyon.paper.plan import CLAIMS, FIGURES, Plan, Results
 from kenyon.paper.report import write_report
 from kenyon.paper.verdicts import Effect, Verdict
 
@@ -58,7 +58,7 @@ def reproduce(
     figures
         Which figures, such as ["2", "S1"]. Claims and report need all of them.
     seeds
-        Number of seeds: 5 by default, 2 if quick.
+        Number of seeds: 10 by default, 2 if quick.
     quick
         Whether to run small sizes, to see it work.
     workers, cluster, report
@@ -71,17 +71,19 @@ def reproduce(
     folder, plan = _checks.path("folder", folder), Plan.of(seeds, _checks.flag("quick", quick))
     report = Report() if report is None else _checks.instance("report", report, Report)
     results, start = Results(folder / "results", plan), time.monotonic()
-    trials = {trial.id: trial for figure in figures for trial in plan.experiment(figure).trials}
+    everything = set(figures) == set(FIGURES)
+    experiments = [plan.experiment(name) for name in (*figures, *([CLAIMS] if everything else []))]
+    trials = {trial.id: trial for experiment in experiments for trial in experiment.trials}
     # The longest first, so that no worker is left with one at the end.
     experiment = Experiment("reproduction", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
-    for figure in figures:  # so that its results can be opened by its name
-        Store(results.folder).register(plan.experiment(figure))
+    for experiment in experiments:  # so that the results of a figure can be opened by its name
+        Store(results.folder).register(experiment)
     report.say(f"drawing {len(figures)} figures")
     _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
-    verdicts = judge(results) if set(figures) == set(FIGURES) else []
+    verdicts = judge(results) if everything else []
     seconds = _clock(folder, plan, time.monotonic() - start)
     if verdicts:
         _write(folder, results, verdicts, seconds)

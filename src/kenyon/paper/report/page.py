@@ -122,4 +122,6 @@ def effect_words(effect: Effect) -> str:
     if not isfinite(effect.value):
         return "not available"
     unit = f" {effect.unit}" if effect.unit else ""
+    if not isfinite(effect.low):
+        return f"{quantity(effect.value)}{unit} (one seed, no interval)"
     return f"{quantity(effect.value)} [{quantity(effect.low)}, {quantity(effect.high)}]{unit}"

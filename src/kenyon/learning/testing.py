@@ -1,0 +1,160 @@
+"""Tests of readouts on fresh episodes: accuracy, codes, thresholds, and how classes differ, beside chance.
+
+Chance is the mean over permutations of the items' labels, at the same thresholds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import _seeding, metrics
+from kenyon.learning.learners import Learner
+from kenyon.learning.protocol import Source
+from kenyon.learning.rules import Supervised
+from kenyon.learning.runs import Run
+from kenyon.readout import Readout, weighted_sums
+from kenyon.reservoir import Batch
+from kenyon.tasks import Task
+
+ACCURACIES = ("accuracy", "expected_accuracy", "argmax_accuracy")
+CODES = (
+    *("coding_level", "norm2", "theta_mean", "theta_sd", "theta_active_mean", "theta_active_sd"),
+    *("overlap", "overlap_permuted", "specificity_permuted"),
+    *("relative_specificity", "relative_specificity_permuted"),
+)
+SCALARS = (*ACCURACIES, *CODES)
+PER_NEURON = ("theta", "activity", "specificity", "specificity_summed")
+OF_THE_START = (*CODES, *PER_NEURON)
+DIRECTIONS = ("theta_falls", "theta_rises")  # of thresholds, early in learning
+BY_KIND = {"position_accuracy": "position", "context_accuracy": "context"}  # and the dimension of each
+PERMUTATIONS = 10
+
+
+class Test:
+    """Measures of a readout on test episodes, summed batch by batch.
+
+    Parameters
+    ----------
+    readout
+        What to test; None if there is none.
+    task
+        The task of the episodes.
+    labellings
+        Classes of its items, shape (n, n_items): the right ones, followed by permutations of them.
+    source
+        Random numbers of the learner.
+    """
+
+    def __init__(self, readout: Readout | None, task: Task, labellings: NDArray[np.intp], source: Source) -> None:
+        self.readout, self.n_classes, self.source, self.n = readout, task.n_classes, source, 0
+        self.labellings = labellings
+        self.kinds = {name: numbers for name, numbers in _kinds(task).items() if numbers is not None}
+        self.right = {name: np.zeros((2, numbers.max() + 1)) for name, numbers in self.kinds.items()}  # and of how many
+        self.sums = np.zeros(5)
+        self.shown = np.zeros((len(labellings), self.n_classes))  # episodes of each class
+        self.active: Any = 0.0  # (n_labellings, n_neurons, n_classes): test episodes in which a neuron was active
+        self.amount: Any = 0.0  # its summed activity
+
+    def take(self, batch: Batch) -> None:
+        """Add a batch."""
+        if self.readout is not None:
+            x = self.readout.features(batch.states)
+            uniforms = self.source.uniforms("test", self.n, len(x))[:, 0]
+            y = weighted_sums(x, self.readout.W, self.readout.bias) / np.float32(self.readout.temperature)
+            found = metrics.accuracies(y, batch.labels, uniforms)
+            norm2 = np.einsum("ni,ni->n", x, x).sum(dtype=np.float64)
+            self.sums += [*found.sum(axis=1), len(x) * metrics.coding_level(x), norm2]
+            for name, numbers in self.kinds.items():
+                places, right = numbers[batch.items], self.right[name]
+                right += [np.bincount(places, weights, right.shape[1]) for weights in (found[0], None)]
+            self._add_classes(x, self.labellings[:, batch.items])
+        self.n += len(batch.items)
+
+    def _add_classes(self, x: NDArray[np.float32], labels: NDArray[np.intp]) -> None:
+        self.shown += (labels[:, :, None] == np.arange(self.n_classes)).sum(axis=1)
+        self.active = self.active + metrics.class_sums(x > 0, labels, self.n_classes)
+        self.amount = self.amount + metrics.class_sums(x, labels, self.n_classes)
+
+    def measures(self) -> dict[str, Any]:
+        """Return all measures by name; NaN if there is no readout."""
+        if self.readout is None:
+            kinds = {name: np.full(right.shape[1], np.nan) for name, right in self.right.items()}
+            return {**dict.fromkeys((*SCALARS, *PER_NEURON), np.nan), **kinds}
+        theta = self.readout.theta.astype(np.float64)
+        active = self.active[0].sum(axis=1)
+        return {
+            **dict(zip((*ACCURACIES, *CODES[:2]), self.sums / self.n, strict=True)),
+            "theta_mean": theta.mean(),
+            "theta_sd": theta.std(),
+            "theta_active_mean": _mean(theta[active > 0]),
+            "theta_active_sd": np.sqrt(_mean((theta[active > 0] - _mean(theta[active > 0])) ** 2)),
+            "theta": theta,
+            "activity": active / self.n,
+            **self._classes(),
+            **{name: right / np.where(n > 0, n, np.nan) for name, (right, n) in self.right.items()},
+        }
+
+    def _classes(self) -> dict[str, Any]:
+        """Return the measures of how classes differ, and what they are by chance."""
+        # As if classes were equally frequent: otherwise neurons that are always active would seem to prefer a class.
+        share = self.n / self.n_classes / np.maximum(self.shown, 1.0)[:, None, :]
+        counts, amounts = self.active * share, self.amount * share
+        ever = counts[0].sum(axis=1) > 0
+        absolute = [metrics.specificity(count, self.n) for count in counts]
+        relative = [_mean(metrics.specificity(count[ever], self.n, relative=True)) for count in counts]
+        overlaps = [metrics.overlap(amount) for amount in amounts]
+        return {
+            "specificity": absolute[0],
+            "specificity_permuted": _mean(absolute[1:]),
+            "specificity_summed": metrics.specificity(amounts[0], self.n),
+            "relative_specificity": relative[0],
+            "relative_specificity_permuted": _mean(relative[1:]),
+            "overlap": overlaps[0],
+            "overlap_permuted": _mean(overlaps[1:]),
+        }
+
+
+class Directions:
+    """Where the gradient would move the thresholds of an early readout, counted batch by batch."""
+
+    def __init__(self, run: Run) -> None:
+        learner = run.learner
+        moves = isinstance(learner, Learner) and learner.local and isinstance(learner.rule, Supervised)
+        self.readout: Readout | None = run.early if moves else None
+        self.target: float = learner.rule.target if moves else 0.0  # type: ignore[attr-defined]
+        self.counts = np.zeros(4)
+
+    def take(self, batch: Batch) -> None:
+        """Add a batch."""
+        if self.readout is not None:
+            x = self.readout.features(batch.states)
+            errors = -weighted_sums(x, self.readout.W, None)
+            errors[np.arange(len(x)), batch.labels] += self.target
+            self.counts += metrics.theta_directions(x, self.readout.W, errors, batch.labels)
+
+    def shares(self) -> tuple[float, float]:
+        """Return the shares of thresholds that fall where they should, and that rise where they should."""
+        favour, fall, against, rise = self.counts.tolist()
+        return fall / favour if favour else np.nan, rise / against if against else np.nan
+
+
+def labellings(task: Task, seed: int, permutations: int) -> NDArray[np.intp]:
+    """Return the classes of a task's items, followed by permutations of them: what classes would be by chance."""
+    rng = _seeding.generator(seed, "test", "permuted labels")
+    return np.array([task.labels, *(rng.permutation(task.labels) for _ in range(permutations))])
+
+
+def _kinds(task: Task) -> dict[str, NDArray[np.intp] | None]:
+    """Return the kinds of items that accuracies are reported for, a number for each item; None if a task has none."""
+    own = getattr(task, "own_context", None)
+    return {
+        "position_accuracy": getattr(task, "positions", None),  # by perturbed position
+        "context_accuracy": None if own is None else np.where(own, 0, 1),  # in own and in new contexts
+    }
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
