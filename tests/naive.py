@@ -49,7 +49,8 @@ def inputs(task, draw):
         for step in range(task.n_steps):
             clean = scaled[task.items[item][step // task.steps]]
             for channel in range(len(clean)):
-                xi = normal_pair(key, (step, channel // 2))[channel % 2]
+                source = 0 if task.noise_kind == "common" else channel
+                xi = normal_pair(key, (step, source // 2))[source % 2]
                 out[episode, step, channel] = clean[channel] * (1 + task.noise * xi)
     return out
 
