@@ -69,7 +69,8 @@ def gradient_step(W, theta, V, labels, learner, kappa=0.0):
         rate_w = learner.mu / denominator if denominator > 0 else 0.0
         rate_theta = kappa * rate_w
     else:
-        rate_w, rate_theta = learner.eta_w, learner.eta_theta
+        n = len(V) if learner.batch_cost == "sum" else 1
+        rate_w, rate_theta = n * learner.eta_w, n * learner.eta_theta
     return W + rate_w * dW, theta + learner.local * rate_theta * dtheta, np.array(costs)
 
 
@@ -98,7 +99,8 @@ def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0, followed=None
         denominator += (x @ x + kappa * W[a] ** 2 @ (x > 0)) / len(V)
         costs.append(e * e)
         actions.append(a)
-    rate_w, rate_theta = learner.eta_w, learner.eta_theta
+    n = len(V) if learner.batch_cost == "sum" else 1
+    rate_w, rate_theta = n * learner.eta_w, n * learner.eta_theta
     if learner.step == "normalised":
         rate_w = learner.mu / denominator if denominator > 0 else 0.0
         rate_theta = kappa * rate_w
@@ -108,7 +110,7 @@ def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0, followed=None
 
 def learn(W, theta, V, labels, learner, uniforms, followed=None):
     """Batch after batch: new W and theta, the running average of their costs, and actions (by reward)."""
-    average, taken = None, []
+    average, taken = None if learner.average_start == "first" else 0.0, []
     for first in range(0, len(V), learner.batch):
         part = slice(first, first + learner.batch)
         if hasattr(learner.rule, "reward"):
@@ -117,7 +119,8 @@ def learn(W, theta, V, labels, learner, uniforms, followed=None):
             taken += list(actions)
         else:
             W, theta, costs = gradient_step(W, theta, V[part], labels[part], learner)
-        average = costs.mean() if average is None else average + (costs.mean() - average) / learner.period
+        E = costs.sum() if learner.batch_cost == "sum" else costs.mean()
+        average = E if average is None else average + (E - average) / learner.period
     return W, theta, average, taken
 
 
@@ -152,9 +155,11 @@ def metropolis(learner, V, labels, source, n_classes):
     return decisions
 
 
-def prelearn(learner, V, labels, source, n_classes, n_starts=10):
+def prelearn(learner, V, labels, source, n_classes, method, n_starts=10):
     """The start that prelearning chooses, where all walks end, and their average costs."""
     ends, costs = np.quantile(V[:1000], np.linspace(0, 0.95, n_starts)), []
+    if method == "resets":
+        ends[0] = 0.0
     n, per_neuron = learner.batch * learner.period, learner.search == "per_neuron"
     uniforms = source.uniforms("choice", 0, len(V))[:, [0, 0]]
     for number in range(len(V) // n):
@@ -169,7 +174,8 @@ def prelearn(learner, V, labels, source, n_classes, n_starts=10):
             pair = learn_pair(from_nothing, np.full(V.shape[1], ends[i]), delta, *shown)
             current, proposed = pair[0][2], pair[1][2]
             accepted = chances.random() < np.exp(-learner.beta * (proposed - current))
-            ends[i] += accepted * delta.mean()
+            if method == "walks":
+                ends[i] += accepted * delta.mean()
             kept.append(proposed if accepted else current)
         costs.append(kept)
     means = np.mean(costs, axis=0)

@@ -11,6 +11,8 @@ import kenyon as kn
 from tests import naive
 from tests.learning.test_updates import LEARNERS, begun, episodes, network
 
+SOURCE = kn.Source(0, "t")
+
 
 @given(
     learner=st.sampled_from(LEARNERS),
@@ -147,3 +149,34 @@ def test_prelearning_and_train_work_by_reward():
     assert float(result.accuracy.sel(learner="normalised")) > 0.95
     alone = kn.train({"composed": learners["composed"]}, reservoir, task, 6000, seed=1)
     np.testing.assert_array_equal(alone.theta[0], result.theta.sel(learner="composed"))
+
+
+@pytest.mark.parametrize("temperature", [0.3, kn.Schedule(5.0, 0.1, 300)])
+@pytest.mark.parametrize("kind", [kn.Normalised, kn.RecursiveLeastSquares])
+def test_choices_of_supervised_learners_have_a_temperature_too(kind, temperature):
+    rng = np.random.default_rng(0)
+    V, labels = np.maximum(0, rng.normal(size=(500, 20))).astype(np.float32), rng.integers(3, size=500)
+    learner = kind(rule=kn.Supervised(1.0, temperature))
+    state, correct = learner.begin(V, 3, SOURCE), []
+    for n in range(len(V)):
+        y = learner.readout(state).outputs(V[n : n + 1])[0].astype(np.float64)
+        at = temperature if isinstance(temperature, float) else temperature.at(np.array([n]))[0]
+        assert learner.readout(state).temperature == at
+        u = SOURCE.uniforms("choice", n, 1)[0, 0]
+        p = np.exp((y - y.max()) / at)
+        if np.abs(np.cumsum(p) / p.sum() - u).min() > 1e-4:  # far from where rounding decides
+            correct.append((n, naive.choose(y, at, u) == labels[n]))
+        state, info = learner.update(state, V[n : n + 1], labels[n : n + 1])
+        if correct and correct[-1][0] == n:
+            assert bool(info.correct[0]) == correct[-1][1]
+    assert len(correct) > 450
+
+
+def test_a_temperature_changes_choices_but_not_what_is_learned():
+    V, labels = np.random.default_rng(1).random((300, 20), np.float32), np.arange(300) % 2
+    hot, cold = (kn.Normalised(rule=kn.Supervised(temperature=t)) for t in (10.0, 0.1))
+    (a, at_10), (b, at_01) = (one.update(one.begin(V, 2, SOURCE), V, labels) for one in (hot, cold))
+    np.testing.assert_array_equal(a.nets.W, b.nets.W)
+    assert (at_10.correct != at_01.correct).any()
+    ridge = kn.Ridge(rule=kn.Supervised(temperature=0.5))
+    assert ridge.readout(ridge.update(ridge.begin(V, 2, SOURCE), V, labels)[0]).temperature == 0.5

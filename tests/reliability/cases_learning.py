@@ -26,7 +26,7 @@ case("Source.generator", SOURCE.generator, lambda: {"purpose": "choice", "number
      {"purpose": anything(), "number": anything()}, see=lambda rng: rng.random(3))  # fmt: skip
 case("Diverged", kn.Diverged, lambda: {"name": "one", "episode": 3, "message": "why"})  # holds what it is given
 case("Prelearned", kn.Prelearned,
-     lambda: {"theta_g": 0.5, "starts": V[0], "ends": V[0], "costs": V[0], "n_episodes": 3})  # fmt: skip
+     lambda: {"theta_g": 0.5, "starts": V[0], "ends": V[0], "costs": V[0], "n_episodes": 3, "method": "resets"})  # fmt: skip
 case("Info", kn.Info, lambda: {"cost": V[0], "correct": V[0], "proposals": []})
 case("Proposal", kn.Proposal,
      lambda: {"theta_g": 0.5, "proposed": 0.6, "cost": 2.0, "proposed_cost": 1.0, "accepted": True})  # fmt: skip
@@ -37,7 +37,8 @@ case("Schedule", kn.Schedule, lambda: {"start": 2.0, "stop": 0.5, "episodes": 10
      check=lambda one: one.at(np.arange(3)))  # fmt: skip
 case("Schedule.at", SCHEDULE.at, lambda: {"episode": np.arange(3)}, {"episode": arrays(np.arange(3))},
      clothes={"episode": np.arange(3)})  # fmt: skip
-case("Supervised", kn.Supervised, lambda: {"target": 10.0}, {"target": reals()})
+case("Supervised", kn.Supervised, lambda: {"target": 10.0, "temperature": 1.0},
+     {"target": reals(), "temperature": words(0.5, SCHEDULE, kn.Schedule)})  # fmt: skip
 case("Regression", kn.Regression, lambda: {"size": 10.0}, {"size": reals()})
 case("QLearning", kn.QLearning, lambda: {"reward": 10.0, "temperature": 1.0},
      {"reward": reals(), "temperature": words(0.5, SCHEDULE, kn.Schedule)})  # fmt: skip
@@ -63,8 +64,10 @@ SETTINGS = {
     "rule": words(kn.Supervised(), kn.QLearning(), kn.Supervised, "supervised"),
     "search": words("global", "per_neuron", None),
     "step": words("fixed", "normalised"),
+    "batch_cost": words("mean", "sum"),
+    "average_start": words("first", "zero"),
     "acting": words("current", "both"),
-    "start": words(0.5, kn.Percentile(50), kn.Percentile, 1e25),
+    "start": words(0.5, kn.Percentile(50), kn.Percentile, 1e25, "walked"),
     "scaling": words("centred", "standardised", None),
 }
 LEARNERS = {
@@ -143,7 +146,8 @@ case("train_in_turn", kn.train_in_turn, lambda: {**of_training(), "tasks": TASK.
      {**hostile_training, "tasks": words([], [TASK], (SEQUENCES, TASK), [TASK, kn.StaticTask(TASK.odours, 4, 3)], [1])},
      nan=True, errors=(kn.Diverged,), check=right_training, words=words_of_training)  # fmt: skip
 case("prelearn", kn.prelearn,
-     lambda: {"learner": kn.Composed(period=3), "reservoir": RESERVOIR, "task": TASK, "seed": 0, "steps": 6, "threads": 1},
+     lambda: {"learner": kn.Composed(period=3), "reservoir": RESERVOIR, "task": TASK, "seed": 0, "steps": 6, "threads": 1,
+              "method": "walks"},
      {"learner": words(kn.Normalised(period=2), kn.GradientWeights(), kn.Ridge(), kn.Normalised(rule=kn.Regression())),
       "reservoir": hostile_training["reservoir"], "task": words(SEQUENCES, kn.Task), "seed": anything(),
-      "steps": counts(30), "threads": counts(3)}, errors=(kn.Diverged,), words=words_of_training)  # fmt: skip
+      "steps": counts(30), "threads": counts(3), "method": words("resets", "walks")}, errors=(kn.Diverged,), words=words_of_training)  # fmt: skip

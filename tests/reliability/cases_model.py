@@ -127,6 +127,11 @@ case("Reservoir.stream", lambda **arguments: list(RESERVOIR.stream(**arguments))
      lambda: {"task": TASK, "n_episodes": 5, "seed": 0, "batch_size": 2, "threads": 1},
      {"task": words(kn.StaticTask(kn.load_odours(), 4), kn.StaticTask, SEQUENCES), "n_episodes": counts(50),
       "seed": anything(), "batch_size": counts(50), "threads": counts(4)})  # fmt: skip
+case("matched_gain", kn.matched_gain,
+     lambda: {"reservoir": RESERVOIR, "reference": RESERVOIR, "task": TASK, "n_episodes": 5, "seed": 0, "threads": 1},
+     {"reservoir": words(kn.Reservoir, None), "reference": words(kn.Reservoir, None),
+      "task": words(kn.StaticTask(kn.load_odours(), 4), kn.StaticTask, SEQUENCES), "n_episodes": counts(50),
+      "seed": anything(), "threads": counts(4)})  # fmt: skip
 BATCH = next(RESERVOIR.stream(TASK, 5))
 case("Batch", kn.Batch, lambda: {"states": V, "labels": LABELS, "items": LABELS})  # holds what it is given
 case("Batch.part", BATCH.part, lambda: {"first": 1, "size": 2}, {"first": anything(), "size": anything()})

@@ -115,7 +115,7 @@ def _learned(learner, V, labels, n_classes):
 
 
 def _prelearned(reservoir, task):
-    found = kn.prelearn(kn.Composed(), reservoir, task, seed=7, steps=1000)
+    found = kn.prelearn(kn.Composed(), reservoir, task, seed=7, steps=1000, method="walks")
     return _all(found.starts, found.ends, found.costs)
 
 

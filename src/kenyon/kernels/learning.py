@@ -11,7 +11,8 @@ normalised step
     step_W = mu / ( |x|^2 + kappa sum_{i: x_i > 0} sum_j W_ji^2 ),    step_theta = kappa step_W
 
 over the rows j that learn, so that one step shrinks the error by the factor 1 - mu, to first order. A batch's
-gradient is the mean over its episodes (normalised: mean numerators over mean denominators). Several networks may
+cost, and so its gradient, is the mean over its episodes, or the sum (normalised: mean numerators over mean
+denominators, where both come to the same). Several networks may
 learn from the same episodes side by side, taking turns every few episodes: a Metropolis pair, or all the starts of
 prelearning.
 
@@ -56,7 +57,7 @@ class Networks(NamedTuple):
     grad_W: NDArray[np.float32]  # as W: sums over the current batch
     grad_theta: NDArray[np.float32]  # as theta
     size: NDArray[np.float64]  # (n_networks, 2): sums over the batch of E and of the step's denominator
-    running: NDArray[np.float64]  # (n_networks,): running average of E
+    running: NDArray[np.float64]  # (n_networks,): running average of E; NaN before the first
 
     def copy(self) -> "Networks":
         """Return networks that may be changed without changing these."""
@@ -73,6 +74,7 @@ class Step(NamedTuple):
     rate_W: np.float32  # eta_W, or mu
     rate_theta: np.float32  # eta_theta, or kappa
     batch: int  # episodes to a gradient step
+    summed: bool  # a batch's cost is the sum over its episodes, not the mean
     by_reward: bool  # Q-learning
     following: bool  # by reward, the second network of each pair learns from what the first did
     regression: bool  # targets are real numbers, not classes
@@ -225,7 +227,7 @@ def _apply_gradient(values, gradient, start, size, rate):
 
 @njit
 def _rates(step, denominator, n):
-    """Return step_W and step_theta for gradients summed over n episodes, as `denominator` is."""
+    """Return step_W and step_theta for gradients and denominators summed over a batch; a fixed step is shared by n."""
     if not step.normalised:
         return step.rate_W / np.float32(n), step.rate_theta / np.float32(n)
     if denominator <= 0:
@@ -353,7 +355,7 @@ def _update(step, nets, m, first, last, x, e, n_in_batch):
         else:
             _collect(W, nets.grad_W, W_start, nets.grad_theta, theta_start, first, last, x, e, step.local)
         if n_in_batch == step.batch:
-            rate_W, rate_theta = _rates(step, nets.size[m, 1], step.batch)
+            rate_W, rate_theta = _rates(step, nets.size[m, 1], 1 if step.summed else step.batch)
             _apply_gradient(W, nets.grad_W, W_start, n_padded * n_classes, rate_W)
             if step.local:
                 _apply_gradient(theta, nets.grad_theta, theta_start, n_padded, -rate_theta)
@@ -363,11 +365,11 @@ def _update(step, nets, m, first, last, x, e, n_in_batch):
 
 @njit
 def _average(nets, m, step):
-    """Take the batch's cost into the running average, which begins with the first and stays infinite once a cost was.
+    """Take the batch's cost into the running average; NaN becomes the first cost, and infinity stays once a cost was.
 
     Then reset the batch's sums.
     """
-    cost, old = nets.size[m, 0] / step.batch, nets.running[m]
+    cost, old = nets.size[m, 0] / (1 if step.summed else step.batch), nets.running[m]
     if not np.isfinite(cost):
         nets.running[m] = np.inf
     else:

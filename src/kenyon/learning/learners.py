@@ -51,7 +51,7 @@ class Percentile:
 def initial_thresholds(start: float | str | Percentile, V: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return a threshold for each neuron, given the states of calibration episodes."""
     if isinstance(start, str):
-        raise ValueError('start="prelearned" must be replaced by a number: call `prelearn`, or let `train` do so')
+        raise ValueError(f'start="{start}" must be replaced by a number: call `prelearn`, or let `train` do so')
     return start.of(V) if isinstance(start, Percentile) else np.full(V.shape[1], start, np.float32)
 
 
@@ -93,6 +93,10 @@ class Learner:
         Learning rates of weights and thresholds, with fixed steps.
     batch
         Episodes per gradient step.
+    batch_cost
+        The cost of a batch, whose gradient is followed and which a search compares: "mean" or "sum" over its episodes.
+        A normalised step is sized by the batch itself (mean of numerators over mean of denominators), and so takes
+        only "mean".
     rule
         What to learn from: `Supervised()`, the right class; `Regression()`, real numbers; or `QLearning()`, the reward
         of the action taken.
@@ -105,6 +109,8 @@ class Learner:
         or None.
     sigma, period, beta
         The search's step size sigma_M, the number M of batches between decisions, and its inverse temperature.
+    average_start
+        Of a search: the running averages of costs start at the "first" cost, or at "zero".
     acting
         Of a search by reward: "current", only the current network acts, and both learn from what it was told; or
         "both", the proposed one acts too and is told of its own action.
@@ -113,7 +119,8 @@ class Learner:
     mu, k
         Of the normalised step: the share of an error that one step removes, and the share of thresholds in it.
     start
-        Initial thresholds: a number, `Percentile(q)`, or "prelearned" (see `prelearn`).
+        Initial thresholds: a number, `Percentile(q)`, or what `prelearn` finds: "prelearned", by its method "resets",
+        or "walked", by its method "walks".
     scaling
         Without thresholds, read V "centred" or "standardised" by the calibration episodes; or None.
     """
@@ -121,6 +128,7 @@ class Learner:
     eta_w: float = 0.0018
     eta_theta: float = 0.00018
     batch: int = 1
+    batch_cost: str = "mean"
     rule: Supervised | Regression | QLearning = Supervised()  # noqa: RUF009 (frozen, and so safe to share)
     thresholds: bool = True
     local: bool = False
@@ -128,6 +136,7 @@ class Learner:
     sigma: float = 0.05
     period: int = 100
     beta: float = 4.0
+    average_start: str = "first"
     acting: str = "current"
     step: str = "fixed"
     mu: float = 0.5
@@ -150,12 +159,17 @@ class Learner:
         _checks.one_of("step", self.step, ("fixed", "normalised"))
         if self.search is not None:
             _checks.one_of("search", self.search, ("global", "per_neuron"))
+        if _checks.one_of("batch_cost", self.batch_cost, ("mean", "sum")) == "sum" and self.step == "normalised":
+            raise ValueError("batch_cost='sum' needs step='fixed': a normalised step is sized by the batch itself")
+        _checks.one_of("average_start", self.average_start, tuple(metropolis.AVERAGES))
+        if self.average_start != "first" and self.search is None:
+            raise ValueError(f"average_start={self.average_start!r} needs a search: nothing else averages costs")
         if _checks.one_of("acting", self.acting, ("current", "both")) == "both" and not self._pair_by_reward:
             raise ValueError("acting='both' needs rule=QLearning() and a search: otherwise no pair of networks acts")
         if self.scaling is not None:
             _checks.one_of("scaling", self.scaling, ("centred", "standardised"))
         if isinstance(self.start, str):
-            _checks.one_of("start", self.start, ("prelearned",))
+            _checks.one_of("start", self.start, ("prelearned", "walked"))
         elif not isinstance(self.start, Percentile):
             _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
         if not self.thresholds and (self.local or self.search or self.start != 0.0):
@@ -259,6 +273,7 @@ class Learner:
             np.float32(rate_w),
             np.float32(rate_theta),
             self.batch,
+            self.batch_cost == "sum",
             isinstance(self.rule, QLearning),
             self._pair_by_reward and self.acting == "current",
             isinstance(self.rule, Regression),
@@ -298,7 +313,7 @@ class Learner:
         delta = np.full(state.n_neurons, self.sigma * normal, np.float32)
         if self.search == "per_neuron":
             delta = metropolis.independent(state.source.generator("proposal", number), self.sigma, state.n_neurons)
-        metropolis.propose(state.nets, 0, delta)
+        metropolis.propose(state.nets, 0, delta, metropolis.AVERAGES[self.average_start])
         return state._replace(proposed=state.theta_g + float(delta.mean(dtype=np.float64)))
 
     def _decide(self, state: State, number: int, uniform: float, normal: float) -> tuple[State, Proposal]:
@@ -341,10 +356,12 @@ class Learner:
     def _remedy(self, norm2: float) -> str:
         if self.step == "normalised":
             return f"mu = {self.mu:g} is too large here (|x|^2 = {norm2:.3g}); use a smaller mu or k"
-        advice = f"use eta_w below {2 / norm2:.2g}" if norm2 > 0 else "use a smaller eta_w"
+        n = self.batch if self.batch_cost == "sum" else 1
+        advice = f"use eta_w below {2 / (n * norm2):.2g}" if norm2 > 0 else "use a smaller eta_w"
         if self.thresholds:
             advice += ", or a higher start, which makes |x| smaller"
-        return f"eta_w |x|^2 = {self.eta_w * norm2:.3g}, but steps are stable only below 2; {advice}"
+        times = f" times the batch of {n}" if n > 1 else ""
+        return f"eta_w |x|^2{times} = {n * self.eta_w * norm2:.3g}, but steps are stable only below 2; {advice}"
 
 
 @dataclass(frozen=True, kw_only=True)
