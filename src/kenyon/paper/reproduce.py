@@ -78,7 +78,7 @@ def reproduce(
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
     for figure in figures:  # so that its results can be opened by its name
-        Store(results.folder).register(plan.experiment(figure))
+        Store(results.folder).register(results.experiment(figure))
     report.say(f"drawing {len(figures)} figures")
     _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
     verdicts = judge(results) if set(figures) == set(FIGURES) else []
