@@ -84,13 +84,13 @@ def choose(y, temperature, u):
     return int(np.searchsorted(np.cumsum(p)[:-1], u * p.sum(), side="right"))
 
 
-def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0):
-    """One batch of Q-learning in float64: new W and theta, costs, actions."""
+def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0, followed=None):
+    """One batch of Q-learning in float64: new W and theta, costs, actions, which are those `followed` if given."""
     dW, dtheta, denominator, costs, actions = np.zeros_like(W), np.zeros_like(theta), 0.0, [], []
-    for v, label, u in zip(V, labels, uniforms, strict=True):
+    for n, (v, label, u) in enumerate(zip(V, labels, uniforms, strict=True)):
         x = np.maximum(0, v - theta) if learner.thresholds else v
         Q = W @ x
-        a = choose(Q, learner.rule.temperature, u)
+        a = choose(Q, learner.rule.temperature, u) if followed is None else followed[n]
         e = learner.rule.reward * (a == label) - Q[a]
         dW[a] += e * x / len(V)
         dtheta -= (x > 0) * e * W[a] / len(V)
@@ -105,17 +105,26 @@ def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0):
     return W + rate_w * dW, new_theta, np.array(costs), np.array(actions)
 
 
-def learn(W, theta, V, labels, learner, uniforms):
-    """Batch after batch: new W and theta, and the running average of their costs."""
-    average = None
+def learn(W, theta, V, labels, learner, uniforms, followed=None):
+    """Batch after batch: new W and theta, the running average of their costs, and actions (by reward)."""
+    average, taken = None, []
     for first in range(0, len(V), learner.batch):
         part = slice(first, first + learner.batch)
         if hasattr(learner.rule, "reward"):
-            W, theta, costs, _ = reward_step(W, theta, V[part], labels[part], uniforms[part], learner)
+            told = V[part], labels[part], uniforms[part], learner, 0.0, followed[part] if followed else None
+            W, theta, costs, actions = reward_step(W, theta, *told)
+            taken += list(actions)
         else:
             W, theta, costs = gradient_step(W, theta, V[part], labels[part], learner)
         average = costs.mean() if average is None else average + (costs.mean() - average) / learner.period
-    return W, theta, average
+    return W, theta, average, taken
+
+
+def learn_pair(W, theta, delta, V, labels, learner, uniforms):
+    """The current network and one with shifted thresholds, which acts by itself only if both act."""
+    current = learn(W, theta, V, labels, learner, uniforms[:, 0])
+    followed = current[3] if learner.acting == "current" else None
+    return current, learn(W, theta + delta, V, labels, learner, uniforms[:, 1], followed)
 
 
 def metropolis(learner, V, labels, source, n_classes):
@@ -133,8 +142,7 @@ def metropolis(learner, V, labels, source, n_classes):
         delta = learner.sigma * source.normals("proposal", number, 1)[0]
         if learner.search == "per_neuron":
             delta = learner.sigma * source.generator("proposal", number).standard_normal(V.shape[1])
-        current = learn(W, theta, V[part], labels[part], learner, uniforms[part, 0])
-        proposed = learn(W, theta + delta, V[part], labels[part], learner, uniforms[part, 1])
+        current, proposed = learn_pair(W, theta, delta, V[part], labels[part], learner, uniforms[part])
         u = source.uniforms("acceptance", number + 1, 1)[0, 0]
         accepted = u < np.exp(-learner.beta * (proposed[2] - current[2]))
         decisions.append((theta_g, theta_g + np.mean(delta), current[2], proposed[2], accepted))
@@ -147,7 +155,7 @@ def prelearn(learner, V, labels, source, n_classes, n_starts=10):
     """The start that prelearning chooses, where all walks end, and their average costs."""
     ends, costs = np.quantile(V[:1000], np.linspace(0, 0.95, n_starts)), []
     n, per_neuron = learner.batch * learner.period, learner.search == "per_neuron"
-    uniforms = source.uniforms("choice", 0, len(V))[:, 0]
+    uniforms = source.uniforms("choice", 0, len(V))[:, [0, 0]]
     for number in range(len(V) // n):
         part, kept = slice(n * number, n * (number + 1)), []
         shown = V[part], labels[part], learner, uniforms[part]
@@ -157,8 +165,8 @@ def prelearn(learner, V, labels, source, n_classes, n_starts=10):
             if per_neuron:
                 delta = learner.sigma * normals.standard_normal(V.shape[1])
             from_nothing = np.zeros((n_classes, V.shape[1]))
-            current = learn(from_nothing, np.full(V.shape[1], ends[i]), *shown)[2]
-            proposed = learn(from_nothing, ends[i] + delta, *shown)[2]
+            pair = learn_pair(from_nothing, np.full(V.shape[1], ends[i]), delta, *shown)
+            current, proposed = pair[0][2], pair[1][2]
             accepted = chances.random() < np.exp(-learner.beta * (proposed - current))
             ends[i] += accepted * delta.mean()
             kept.append(proposed if accepted else current)

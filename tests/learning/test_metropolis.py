@@ -57,6 +57,7 @@ def test_running_costs_are_averages_of_batch_costs_from_the_first_on():
         kn.Composed(start=0.2, period=15, eta_w=0.01, eta_theta=0.002),
         kn.Metropolis(start=0.2, search="per_neuron", period=15, eta_w=0.01, sigma=0.2),
         kn.Composed(start=0.2, rule=kn.QLearning(), period=15, eta_w=0.01, eta_theta=0.002),
+        kn.Composed(start=0.2, rule=kn.QLearning(), acting="both", period=15, eta_w=0.01, eta_theta=0.002),
     ],
 )
 def test_every_decision_equals_the_oracle(learner):

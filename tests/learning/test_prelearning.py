@@ -18,6 +18,7 @@ FIXED = {"eta_w": 4e-3, "eta_theta": 1e-3}
         (kn.Metropolis(**FIXED, search="per_neuron", period=30), 300),
         (kn.GradientThresholds(**FIXED, period=25), 200),  # searched as if it had a global search
         (kn.Composed(**FIXED, rule=kn.QLearning(), period=20), 200),
+        (kn.Composed(**FIXED, rule=kn.QLearning(), acting="both", period=20), 200),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -14,28 +14,31 @@ from tests.learning.test_updates import LEARNERS, begun, episodes, network
 
 @given(
     learner=st.sampled_from(LEARNERS),
+    acting=st.sampled_from(["current", "both"]),
     n_neurons=st.integers(1, 70),
     n_classes=st.integers(2, 5),
     batch=st.integers(1, 6),
     temperature=st.sampled_from([0.3, 1.0, 4.0]),
     seed=st.integers(0, 10_000),
 )
-@example(LEARNERS[3], 1000, 3, 1, 1.0, 0)
+@example(LEARNERS[3], "current", 1000, 3, 1, 1.0, 0)
 @settings(max_examples=120, deadline=None)
-def test_every_update_equals_the_oracle(learner, n_neurons, n_classes, batch, temperature, seed):
+def test_every_update_equals_the_oracle(learner, acting, n_neurons, n_classes, batch, temperature, seed):
     rule = kn.QLearning(reward=5.0, temperature=temperature)
     learner = dataclasses.replace(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000, rule=rule)
+    learner = dataclasses.replace(learner, acting=acting if learner.search else "current")
     rng = np.random.default_rng(seed)
     V, labels = episodes(rng, 3 * batch, n_neurons, n_classes)
     state = begun(learner, V, n_classes, rng)
     for first in range(0, len(V), batch):
         part = slice(first, first + batch)
         new, info = learner.update(state, V[part], labels[part])
-        uniforms = state.source.uniforms("choice", first, batch)
+        uniforms, actions = state.source.uniforms("choice", first, batch), None
         for m in range(len(state.nets.W)):
             W, theta = (values.astype(np.float64) for values in network(state, m))
             told = V[part].astype(np.float64), labels[part], uniforms[:, m]
-            W, theta, costs, actions = naive.reward_step(W, theta, *told, learner, state.kappa)
+            followed = actions if acting == "current" else None
+            W, theta, costs, actions = naive.reward_step(W, theta, *told, learner, state.kappa, followed)
             np.testing.assert_allclose(network(new, m)[0], W, rtol=2e-4, atol=2e-5)
             np.testing.assert_allclose(network(new, m)[1], theta, rtol=2e-4, atol=2e-5)
             if m == 0:
@@ -72,6 +75,35 @@ def test_only_the_reward_of_the_action_taken_is_read():
     first, second = (learner.update(start, V, np.array([label]))[0] for label in wrong)
     for a, b in zip(first.nets, second.nets, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("acting", "alike"), [("current", True), ("both", False)])
+def test_a_proposed_network_acts_only_if_both_do(acting, alike):
+    """Only the row of an action taken learns, so the rows that changed show who did what."""
+    V, labels = episodes(np.random.default_rng(0), 90, 30, 4)  # fewer than to the first decision
+    learner = kn.Metropolis(rule=kn.QLearning(temperature=1e6), start=0.1, acting=acting)
+    state, same = learner.begin(V, 4, kn.Source(0, "t")), []
+    for n in range(90):
+        new, _ = learner.update(state, V[n : n + 1], labels[n : n + 1])
+        changed = (new.nets.W != state.nets.W).any(axis=2)
+        same.append((changed[0] == changed[1]).all())
+        state = new
+    assert all(same) == alike
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"acting": "proposed"},
+        {"acting": None},
+        {"acting": "both"},
+        {"acting": "both", "search": "global"},
+        {"acting": "both", "rule": kn.QLearning()},
+    ],
+)
+def test_acting_that_means_nothing_is_refused(settings):
+    with pytest.raises(ValueError, match="acting"):
+        kn.Learner(**settings)
 
 
 def test_temperature_schedules():

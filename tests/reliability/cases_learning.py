@@ -63,6 +63,7 @@ SETTINGS = {
     "rule": words(kn.Supervised(), kn.QLearning(), kn.Supervised, "supervised"),
     "search": words("global", "per_neuron", None),
     "step": words("fixed", "normalised"),
+    "acting": words("current", "both"),
     "start": words(0.5, kn.Percentile(50), kn.Percentile, 1e25),
     "scaling": words("centred", "standardised", None),
 }

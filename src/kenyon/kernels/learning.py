@@ -74,6 +74,7 @@ class Step(NamedTuple):
     rate_theta: np.float32  # eta_theta, or kappa
     batch: int  # episodes to a gradient step
     by_reward: bool  # Q-learning
+    following: bool  # by reward, the second network of each pair learns from what the first did
     regression: bool  # targets are real numbers, not classes
     target: np.float32  # y_true of the right class, or the reward for choosing it; 0 for the others
     alpha: float  # share of a batch's cost in the running average
@@ -290,7 +291,7 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
     labels          (n_episodes,): the right class; in regression, the row of `targets` that belongs to the episode
     targets         (n_rows, n_classes): in regression, the outputs wanted; otherwise ignored
     uniforms        (n_episodes, n_choosing): random numbers that draw the choices of the first `n_choosing` networks;
-                    in Q-learning all networks must choose
+                    in Q-learning all networks must choose, except those that follow another
     temperatures    (n_episodes,): of the choices
     n_in_batch      how many episodes of the current batch the networks have seen already
     out, place      an `EpisodeLog`, and its column for the first of these episodes
@@ -299,6 +300,7 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
     n_used = -(-V.shape[1] // LANES) * LANES
     x, tail = np.empty(n_used, np.float32), np.zeros(LANES, np.float32)
     y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
+    taken = np.empty(BLOCK, np.intp)  # actions of the last network that chose
     for start in range(0, len(V), BLOCK):
         end = min(start + BLOCK, len(V))
         for m in range(n_networks):
@@ -306,7 +308,11 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
             for n in range(start, end):
                 place_in_batch += 1
                 norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
-                action = choose(y, temperatures[n], uniforms[n, m], sums) if m < uniforms.shape[1] else -1
+                action = -1
+                if step.following and m % 2 == 1:
+                    action = taken[n - start]
+                elif m < uniforms.shape[1]:
+                    action = taken[n - start] = choose(y, temperatures[n], uniforms[n, m], sums)
                 first, last = 0, n_classes
                 if step.by_reward:
                     first, last = max(action, 0), max(action, 0) + 1

@@ -105,6 +105,9 @@ class Learner:
         or None.
     sigma, period, beta
         The search's step size sigma_M, the number M of batches between decisions, and its inverse temperature.
+    acting
+        Of a search by reward: "current", only the current network acts, and both learn from what it was told; or
+        "both", the proposed one acts too and is told of its own action.
     step
         "fixed", or "normalised": sized so that a step multiplies the error of its episode by 1 - mu.
     mu, k
@@ -125,6 +128,7 @@ class Learner:
     sigma: float = 0.05
     period: int = 100
     beta: float = 4.0
+    acting: str = "current"
     step: str = "fixed"
     mu: float = 0.5
     k: float = 0.005
@@ -146,6 +150,8 @@ class Learner:
         _checks.one_of("step", self.step, ("fixed", "normalised"))
         if self.search is not None:
             _checks.one_of("search", self.search, ("global", "per_neuron"))
+        if _checks.one_of("acting", self.acting, ("current", "both")) == "both" and not self._pair_by_reward:
+            raise ValueError("acting='both' needs rule=QLearning() and a search: otherwise no pair of networks acts")
         if self.scaling is not None:
             _checks.one_of("scaling", self.scaling, ("centred", "standardised"))
         if isinstance(self.start, str):
@@ -221,10 +227,14 @@ class Learner:
 
     @property
     def _n_choosing(self) -> int:
-        """How many of the networks choose: the current one, in Q-learning the proposed one too; none in regression."""
+        """How many of the networks choose: the current one, the proposed one if both act; none in regression."""
         if isinstance(self.rule, Regression):
             return 0
-        return 2 if self.search and isinstance(self.rule, QLearning) else 1
+        return 2 if self.acting == "both" else 1
+
+    @property
+    def _pair_by_reward(self) -> bool:
+        return self.search is not None and isinstance(self.rule, QLearning)
 
     def _targets(
         self, state: State, labels: NDArray[np.generic], n: int
@@ -250,6 +260,7 @@ class Learner:
             np.float32(rate_theta),
             self.batch,
             isinstance(self.rule, QLearning),
+            self._pair_by_reward and self.acting == "current",
             isinstance(self.rule, Regression),
             np.float32(self.rule.target),
             1.0 / self.period,
