@@ -86,14 +86,17 @@ def choose(y, temperature, u):
     return int(np.searchsorted(np.cumsum(p)[:-1], u * p.sum(), side="right"))
 
 
-def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0, followed=None):
-    """One batch of Q-learning in float64: new W and theta, costs, actions, which are those `followed` if given."""
+def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0, followed=None, rewards=None):
+    """One batch of Q-learning in float64: new W and theta, costs, actions, which are those `followed` if given.
+
+    Rewards are given too, or those of the rule.
+    """
     dW, dtheta, denominator, costs, actions = np.zeros_like(W), np.zeros_like(theta), 0.0, [], []
     for n, (v, label, u) in enumerate(zip(V, labels, uniforms, strict=True)):
         x = np.maximum(0, v - theta) if learner.thresholds else v
         Q = W @ x
         a = choose(Q, learner.rule.temperature, u) if followed is None else followed[n]
-        e = learner.rule.reward * (a == label) - Q[a]
+        e = (learner.rule.reward * (a == label) if rewards is None else rewards[n]) - Q[a]
         dW[a] += e * x / len(V)
         dtheta -= (x > 0) * e * W[a] / len(V)
         denominator += (x @ x + kappa * W[a] ** 2 @ (x > 0)) / len(V)

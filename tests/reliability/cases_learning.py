@@ -1,5 +1,7 @@
 """What is tried on rules, learners, controls, training and prelearning."""
 
+import dataclasses
+
 import numpy as np
 
 import kenyon as kn
@@ -81,6 +83,7 @@ LEARNERS = {
     "RecursiveLeastSquares": kn.RecursiveLeastSquares(),
 }
 TOLD_STATES = ("states", "weights")
+REWARDS = V[:, 0] - V[:, 1]
 for name, learner in LEARNERS.items():
     kind, plain, settings = type(learner), name in ("Ridge", "RecursiveLeastSquares"), SETTINGS
     if plain:
@@ -106,6 +109,16 @@ for name, learner in LEARNERS.items():
          {"state": words(LEARNERS["Learner"].begin(V, 3, SOURCE), LEARNERS["Metropolis"].begin(V, 2, SOURCE))})  # fmt: skip
 
     if not plain:
+        acting = dataclasses.replace(learner, rule=kn.QLearning())
+        begun = acting.learn(acting.begin(V, 3, SOURCE), V, LABELS, REWARDS)[0]
+        states = words(LEARNERS["Learner"].begin(V, 3, SOURCE), LEARNERS["Metropolis"].begin(V, 2, SOURCE))
+        case(f"{name}.act", acting.act, lambda begun=begun: {"state": begun, "V": V}, {"state": states, "V": arrays(V)},
+             clothes={"V": V}, words={"V": TOLD_STATES, "state": ("state", "states")})  # fmt: skip
+        case(f"{name}.learn", acting.learn,
+             lambda begun=begun: {"state": begun, "V": V, "actions": LABELS, "rewards": REWARDS},
+             {"state": states, "V": arrays(V), "actions": arrays(LABELS), "rewards": arrays(REWARDS)},
+             clothes={"V": V, "actions": LABELS, "rewards": REWARDS}, nan=True, errors=(kn.Diverged,),
+             words={"V": (*TOLD_STATES, "actions"), "state": ("state", "actions")})  # fmt: skip
         case(f"{name}.slowed", learner.slowed, lambda: {"factor": 0.5}, {"factor": reals()},
              words={"factor": ("factor", "mu")})  # fmt: skip
         case(f"{name}.kernel_step", learner.kernel_step, lambda state=state: {"state": state},

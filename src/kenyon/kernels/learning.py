@@ -77,6 +77,7 @@ class Step(NamedTuple):
     summed: bool  # a batch's cost is the sum over its episodes, not the mean
     by_reward: bool  # Q-learning
     following: bool  # by reward, the second network of each pair learns from what the first did
+    told: bool  # by reward, actions and rewards are given, not chosen and made from labels
     regression: bool  # targets are real numbers, not classes
     target: np.float32  # y_true of the right class, or the reward for choosing it; 0 for the others
     alpha: float  # share of a batch's cost in the running average
@@ -268,21 +269,32 @@ def _supervised(step, y, label, e):
 
 
 @njit
-def _regression(targets, row, y, e):
-    """Write the errors of all outputs to `e`, given a row of targets; return the cost."""
+def _regression(targets, n, y, e):
+    """Write the errors of all outputs in episode n to `e`; return the cost."""
     cost = np.float32(0)
     for j in range(len(y)):
-        e[j] = targets[row, j] - y[j]
+        e[j] = targets[n, j] - y[j]
         cost += e[j] * e[j]
     return cost
 
 
 @njit
-def _by_reward(step, y, action, label, e):
+def _by_reward(step, y, action, label, targets, n, e):
     """Write the error of the action taken, the only one whose reward is known, to `e`; return the cost."""
-    reward = step.target if action == label else np.float32(0)
+    reward = targets[n, 0] if step.told else step.target if action == label else np.float32(0)
     e[action] = reward - y[action]
     return e[action] * e[action]
+
+
+@kernel
+def act(thresholds, nets, V, uniforms, temperatures, actions):
+    """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
+    n_classes = nets.W.shape[1]
+    x, tail = np.empty(-(-V.shape[1] // LANES) * LANES, np.float32), np.zeros(LANES, np.float32)
+    y, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
+    for n in range(len(V)):
+        _read(V, n, nets, 0, thresholds, tail, x, y)
+        actions[n] = max(choose(y, temperatures[n], uniforms[n, 0], sums), 0)
 
 
 @kernel
@@ -290,10 +302,11 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
     """Let all networks learn from episodes in order.
 
     V               (n_episodes, n_neurons): hidden states
-    labels          (n_episodes,): the right class; in regression, the row of `targets` that belongs to the episode
-    targets         (n_rows, n_classes): in regression, the outputs wanted; otherwise ignored
+    labels          (n_episodes,): the right class, or the action taken if that is told; in regression ignored
+    targets         (n_episodes, n_classes): in regression, the outputs wanted; (n_episodes, 1): the rewards, if they
+                    are told; otherwise ignored
     uniforms        (n_episodes, n_choosing): random numbers that draw the choices of the first `n_choosing` networks;
-                    in Q-learning all networks must choose, except those that follow another
+                    in Q-learning all networks must choose, except those that follow another, unless actions are told
     temperatures    (n_episodes,): of the choices
     n_in_batch      how many episodes of the current batch the networks have seen already
     out, place      an `EpisodeLog`, and its column for the first of these episodes
@@ -311,16 +324,18 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
                 place_in_batch += 1
                 norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
                 action = -1
-                if step.following and m % 2 == 1:
+                if step.told:
+                    action = labels[n]
+                elif step.following and m % 2 == 1:
                     action = taken[n - start]
                 elif m < uniforms.shape[1]:
                     action = taken[n - start] = choose(y, temperatures[n], uniforms[n, m], sums)
                 first, last = 0, n_classes
                 if step.by_reward:
                     first, last = max(action, 0), max(action, 0) + 1
-                    cost = _by_reward(step, y, first, labels[n], e)
+                    cost = _by_reward(step, y, first, labels[n], targets, n, e)
                 elif step.regression:
-                    cost = _regression(targets, labels[n], y, e)
+                    cost = _regression(targets, n, y, e)
                 else:
                     cost = _supervised(step, y, labels[n], e)
                 k = place + n

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.kernels.lanes import LANES
-from kenyon.kernels.learning import EpisodeLog, Networks, Step, episode_log, learn, networks
+from kenyon.kernels.learning import EpisodeLog, Networks, Step, act, episode_log, learn, networks
 from kenyon.learning import metropolis
 from kenyon.learning.protocol import Diverged, Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
@@ -196,10 +196,56 @@ class Learner:
         """
         V = _checks.states(V, self._own(state).n_neurons)
         labels, targets = self._targets(state, labels, len(V))
+        state, info = self._learn(state, V, labels, targets, self.kernel_step(state), self._n_choosing)
+        return state, info if self._n_choosing else info._replace(correct=np.full(len(V), np.nan, np.float32))
+
+    def act(self, state: State, V: NDArray[np.float32]) -> NDArray[np.intp]:
+        """Return an action for each row of `V`, drawn from softmax(y / temperature) as `update` would draw it.
+
+        The random numbers belong to the episodes that come next, so the same state gives the same actions again. All
+        rows are read with the weights of this state. Under `Supervised` the actions are the classes chosen.
+        """
+        if isinstance(self.rule, Regression):
+            raise ValueError("rule must be QLearning() or Supervised() for a learner to act, not Regression()")
+        V = _checks.single("states", _checks.states(V, self._own(state).n_neurons))
+        actions, V = np.empty(len(V), np.intp), standardise(V, state.shift, state.scale)
+        act(bool(self.thresholds), state.nets, V, *self._choices(state, len(V), 1), actions)
+        return actions
+
+    def learn(
+        self, state: State, V: NDArray[np.float32], actions: NDArray[np.integer], rewards: NDArray[np.number]
+    ) -> tuple[State, Info]:
+        """Learn from actions taken and rewards received, in order: what `update` does where no right class is known.
+
+        `actions` come from `act` (or from elsewhere), and `rewards` are any real numbers. Return the new state, and an
+        `Info` whose `correct` is NaN, as nobody says what was right; `state` is left as it was.
+
+        With `act` before it, this gives the numbers of `update`, as long as no call goes beyond the end of a batch:
+        `act` chooses for all of its rows before anything is learned from them.
+        """
+        if not isinstance(self.rule, QLearning):
+            raise ValueError(f"rule must be QLearning() to learn by reward, not {_checks.short_repr(self.rule)}")
+        if self.acting == "both":
+            raise ValueError("acting must be 'current' to learn by reward: only one network's action was taken")
+        V = _checks.states(V, self._own(state).n_neurons)
+        actions = _checks.labels(actions, len(V), state.n_outputs, "actions")
+        told = _checks.rewards(rewards, len(V)).reshape(-1, 1)
+        state, info = self._learn(state, V, actions, told, self.kernel_step(state)._replace(told=True), 0)
+        return state, info._replace(correct=np.full(len(V), np.nan, np.float32))
+
+    def _learn(
+        self,
+        state: State,
+        V: NDArray[np.float32],
+        labels: NDArray[np.intp],
+        targets: NDArray[np.float32],
+        step: Step,
+        n_choosing: int,
+    ) -> tuple[State, Info]:
+        """Learn from episodes in order, and decide on proposals between them; arguments as the kernel takes them."""
         V = standardise(V, state.shift, state.scale)
         state = state._replace(nets=state.nets.copy())
-        uniforms = np.ascontiguousarray(state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing])
-        temperatures = self.rule.temperatures(state.episode, len(V))
+        uniforms, temperatures = self._choices(state, len(V), n_choosing)
         out = episode_log(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
         stride = self.batch * self.period if self.search else max(1, len(V))
@@ -207,8 +253,8 @@ class Learner:
         first = 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
-            episodes = V[first:last], labels[first:last], targets, uniforms[first:last], temperatures[first:last]
-            learn(self.kernel_step(state), state.nets, *episodes, state.episode % self.batch, out, first)
+            episodes = (part[first:last] for part in (V, labels, targets, uniforms, temperatures))
+            learn(step, state.nets, *episodes, state.episode % self.batch, out, first)
             state = state._replace(episode=state.episode + last - first)
             self._check(state, V, out.part(first, last))
             if self.search and state.episode % stride == 0:
@@ -216,8 +262,12 @@ class Learner:
                 proposals.append(proposal)
             first = last
         state = self._check_silence(state, out.norm2[0])
-        correct = out.correct[0].astype(np.float32) if self._n_choosing else np.full(len(V), np.nan, np.float32)
-        return state, Info(out.cost[0], correct, proposals)
+        return state, Info(out.cost[0], out.correct[0].astype(np.float32), proposals)
+
+    def _choices(self, state: State, n: int, n_choosing: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the random numbers of the next n choices, of as many networks, and their temperatures."""
+        uniforms = state.source.uniforms("choice", state.episode, n)[:, :n_choosing]
+        return np.ascontiguousarray(uniforms), self.rule.temperatures(state.episode, n)
 
     def slowed(self, factor: float) -> Self:
         """Return this learner with all of its step sizes multiplied by `factor`, from 0 to 1."""
@@ -256,10 +306,14 @@ class Learner:
         """Return labels and targets as the kernel takes them."""
         n_rows = state.nets.W.shape[1]
         if not isinstance(self.rule, Regression):
-            return _checks.labels(labels, n, n_rows), NO_TARGETS
+            try:
+                return _checks.labels(labels, n, n_rows), NO_TARGETS
+            except ValueError as error:
+                told = "; from actions and their rewards, learn by `learn`" if isinstance(self.rule, QLearning) else ""
+                raise ValueError(f"{error}{told}") from None
         targets = np.zeros((n, n_rows), np.float32)
         targets[:, : state.n_outputs] = _checks.targets(labels, n, state.n_outputs)
-        return np.arange(n), targets
+        return np.zeros(n, np.intp), targets
 
     def kernel_step(self, state: State) -> Step:
         """Return the switches and sizes of this learner's steps as the kernel takes them."""
@@ -276,6 +330,7 @@ class Learner:
             self.batch_cost == "sum",
             isinstance(self.rule, QLearning),
             self._pair_by_reward and self.acting == "current",
+            False,
             isinstance(self.rule, Regression),
             np.float32(self.rule.target),
             1.0 / self.period,

@@ -110,7 +110,8 @@ class QLearning:
     Parameters
     ----------
     reward
-        R for the right action; the others get 0.
+        R for the right action, where `update` is told the right classes; the others get 0. `learn` takes rewards as
+        they come; there this is only their usual size, which sets the share of thresholds in a normalised step.
     temperature
         Of the softmax policy: a number, or a `Schedule`.
     """
