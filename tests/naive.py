@@ -70,8 +70,8 @@ def gradient_step(W, theta, V, labels, learner, kappa=0.0):
         rate_theta = kappa * rate_w
     else:
         n = len(V) if learner.batch_cost == "sum" else 1
-        rate_w, rate_theta = n * learner.eta_w, n * learner.eta_theta
-    return W + rate_w * dW, theta + learner.local * rate_theta * dtheta, np.array(costs)
+        rate_w, rate_theta = n * learner.eta_w, n * (learner.eta_theta or 0.0)
+    return W + rate_w * dW, theta + rate_theta * dtheta if learner.local else theta, np.array(costs)
 
 
 def cost(W, theta, v, label, target):
@@ -103,11 +103,11 @@ def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0, followed=None
         costs.append(e * e)
         actions.append(a)
     n = len(V) if learner.batch_cost == "sum" else 1
-    rate_w, rate_theta = n * learner.eta_w, n * learner.eta_theta
+    rate_w, rate_theta = n * (learner.eta_w or 0.0), n * (learner.eta_theta or 0.0)
     if learner.step == "normalised":
         rate_w = learner.mu / denominator if denominator > 0 else 0.0
         rate_theta = kappa * rate_w
-    new_theta = theta + learner.local * rate_theta * dtheta
+    new_theta = theta + rate_theta * dtheta if learner.local else theta
     return W + rate_w * dW, new_theta, np.array(costs), np.array(actions)
 
 

@@ -32,3 +32,11 @@ def test_a_silent_reservoir_cannot_be_matched():
     silent = kn.StaticTask(kn.Odours(list("abcd"), np.zeros((4, 24))), 4, steps=3)
     with pytest.raises(ValueError, match="must both become active"):
         kn.matched_gain(kn.Reservoir(20), kn.Reservoir(20), silent, n_episodes=10)
+
+
+def test_a_reservoir_with_weights_of_its_own_has_no_gain_to_match():
+    random = kn.Reservoir(20, seed=1)
+    own = kn.Reservoir.from_weights(W_in=random.W_in, W=random.W)
+    assert kn.matched_gain(random, own, TASK, n_episodes=20) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="no input_gain"):
+        kn.matched_gain(own, random, TASK, n_episodes=20)

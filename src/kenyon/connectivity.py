@@ -10,23 +10,61 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, eigs
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks
 
+CONNECTIONS, INPUT_CONNECTIONS = 10.0, 6.0  # per neuron, unless they are given or there are too few
 WEIGHT_VARIANCE = 0.5  # of the lognormal input weights, whose mean is 1
 INPUT_FORMS = ("lognormal", "fixed_degree", "uniform", "gaussian")
+
+
+def mean_connections(connections: float | None, n_neurons: int) -> float:
+    """Return the mean number of recurrent connections to a neuron: as given, or by default 10, at most one to each."""
+    n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
+    if connections is None:
+        return min(CONNECTIONS, float(n_neurons))
+    mean = _checks.real("connections", connections, 0.0)
+    if mean > n_neurons:
+        raise ValueError(f"connections must be at most n_neurons={n_neurons}, not {_checks.short_repr(connections)}")
+    return mean
+
+
+def mean_inputs(input_connections: float | None, form: str, n_inputs: int) -> float | None:
+    """Return the mean number of inputs to a neuron: as given, or by default 6, at most half of them.
+
+    With more than half, neurons would hardly differ. The gaussian form has no such number: None.
+    """
+    _checks.one_of("form", form, INPUT_FORMS)
+    n_inputs, shown = _checks.integer("n_inputs", n_inputs, 1, 2**31), _checks.short_repr(input_connections)
+    if input_connections is None:
+        mean = min(INPUT_CONNECTIONS, _half(n_inputs))
+        return None if form == "gaussian" else float(round(mean)) if form == "fixed_degree" else mean
+    if form == "gaussian":
+        raise ValueError(
+            f"input_connections = {shown} would do nothing: input_weights='gaussian' connects all inputs to all neurons"
+        )
+    mean = _checks.real("input_connections", input_connections, 1.0)
+    if mean > n_inputs:
+        raise ValueError(f"input_connections must be at most n_inputs={n_inputs}, not {shown}")
+    if form == "fixed_degree" and not mean.is_integer():
+        raise ValueError(f"input_connections must be a whole number with input_weights='fixed_degree', not {shown}")
+    return mean
+
+
+def _half(n_inputs: int) -> float:
+    return max(1.0, n_inputs / 2)
 
 
 def recurrent(n_neurons: int, connections: float, radius: float, rng: np.random.Generator) -> sparse.csr_array:
     """Return rho W: `connections` entries per row on average, scaled to spectral radius `radius`."""
     n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
-    connections = _checks.real("connections", connections, 0.0)
+    connections = mean_connections(connections, n_neurons)
     radius = _checks.real("radius", radius, 0.0, _checks.LARGE)
     _checks.instance("rng", rng, np.random.Generator)
-    probability = min(1.0, connections / n_neurons)
-    degrees = rng.binomial(n_neurons, probability, size=n_neurons)
+    degrees = rng.binomial(n_neurons, connections / n_neurons, size=n_neurons)
     W = _rows([rng.choice(n_neurons, k, replace=False, shuffle=False) for k in degrees], n_neurons)
     W.data = rng.uniform(-1.0, 1.0, W.nnz)
     if radius == 0 or connections == 0:
@@ -53,6 +91,8 @@ def spectral_radius(W: sparse.csr_array) -> float:
     if W.ndim != 2 or W.shape[0] != W.shape[1] or 0 in W.shape or W.dtype.kind != "f" or not np.isfinite(W.data).all():
         raise ValueError(f"W must be square and hold finite real numbers, not {_checks.short_repr(W)}")
     n = W.shape[0]
+    if not _has_loops(W):
+        return 0.0
     if n > 200:
         start = np.random.default_rng(0).standard_normal(n)
         with suppress(ArpackError), threadpool_limits(1, "blas"):
@@ -64,17 +104,28 @@ def spectral_radius(W: sparse.csr_array) -> float:
         return _rounded(np.linalg.eigvals(W.toarray()))
 
 
+def _has_loops(W: sparse.csr_array) -> bool:
+    """Tell whether any neuron reaches itself: otherwise all eigenvalues are 0, though solvers may not find them so."""
+    edges = sparse.csr_array((W.data != 0, W.indices, W.indptr), shape=W.shape)
+    edges.eliminate_zeros()
+    parts = connected_components(edges, directed=True, connection="strong", return_labels=False)
+    return bool(parts < W.shape[0] or edges.diagonal().any())
+
+
 def _rounded(eigenvalues: NDArray[np.complex128]) -> float:
     """Return the largest modulus to ten digits: the rest differs between processors, and so would W."""
     return float(f"{np.abs(eigenvalues).max():.10g}")
 
 
-def inputs(form: str, n_neurons: int, n_inputs: int, mean_degree: float, rng: np.random.Generator) -> sparse.csr_array:
+def inputs(
+    form: str, n_neurons: int, n_inputs: int, input_connections: float | None, rng: np.random.Generator
+) -> sparse.csr_array:
     """Return W_in in one of `INPUT_FORMS`.
 
-    lognormal: as above. fixed_degree: the same number of inputs for all neurons, weights X_i c / `mean_degree`, which
-    leaves the mean sum of a neuron's weights as it was. uniform: numbers of inputs as in the lognormal form, each
-    weight uniform in (0, 2). gaussian: all inputs to all neurons, weights standard normal.
+    lognormal: as above. fixed_degree: the same number of inputs for all neurons, weights X_i c / `input_connections`,
+    which leaves the mean sum of a neuron's weights as it was; above half of the inputs, weights as at half of them.
+    uniform: numbers of inputs as in the lognormal form, each weight uniform in (0, 2). gaussian: all inputs to all
+    neurons, weights standard normal.
 
     The forms differ in how strongly they drive the network. On the static task with the default reservoir, the mean
     of |V|^2 over five seeds is 1050 (lognormal), 1430 (fixed_degree), 3180 (uniform) and 1000 (gaussian). `input_gain`
@@ -83,18 +134,19 @@ def inputs(form: str, n_neurons: int, n_inputs: int, mean_degree: float, rng: np
     _checks.one_of("form", form, INPUT_FORMS)
     n_neurons = _checks.integer("n_neurons", n_neurons, 1, 2**31)
     n_inputs = _checks.integer("n_inputs", n_inputs, 1, 2**31)
-    mean_degree = _checks.real("mean_degree", mean_degree, 1.0)
+    mean = mean_inputs(input_connections, form, n_inputs)
     _checks.instance("rng", rng, np.random.Generator)
-    if form == "gaussian":
+    if mean is None:
         return sparse.csr_array(rng.standard_normal((n_neurons, n_inputs)).astype(np.float32))
     sigma2 = np.log1p(WEIGHT_VARIANCE)
     X = rng.lognormal(-sigma2 / 2, np.sqrt(sigma2), n_neurons)
-    mean_degree = min(mean_degree, max(1.0, n_inputs / 2))  # with more than half, neurons would hardly differ
-    c = _solve_degrees(X, mean_degree, n_inputs)
-    degrees = _degrees(c, X, n_inputs)
     if form == "fixed_degree":
-        degrees = np.full(n_neurons, max(1, round(mean_degree)))
-        X = X * c / mean_degree
+        # Above half of the inputs, c would grow out of proportion, because degrees are limited.
+        typical = min(INPUT_CONNECTIONS if input_connections is None else mean, _half(n_inputs))
+        degrees = np.full(n_neurons, int(mean))
+        X = X * _solve_degrees(X, typical, n_inputs) / typical
+    else:
+        degrees = _degrees(_solve_degrees(X, mean, n_inputs), X, n_inputs)
     W_in = _rows([rng.choice(n_inputs, k, replace=False, shuffle=False) for k in degrees], n_inputs)
     W_in.data = rng.uniform(0.0, 2.0, W_in.nnz) if form == "uniform" else np.repeat(X, degrees)
     return W_in.astype(np.float32)

@@ -41,13 +41,16 @@ def matched_gain(
         Number of threads; the result does not depend on it.
     """
     n_episodes = _checks.integer("n_episodes", n_episodes, 1)
+    gain = _checks.instance("reservoir", reservoir, Reservoir).input_gain
+    if gain is None:
+        raise ValueError("reservoir has weights of its own, so it has no input_gain: scale W_in before you pass it")
     sizes = [
-        _mean_square(_checks.instance(name, one, Reservoir), task, n_episodes, seed, threads)
-        for name, one in (("reservoir", reservoir), ("reference", reference))
+        _mean_square(one, task, n_episodes, seed, threads)
+        for one in (reservoir, _checks.instance("reference", reference, Reservoir))
     ]
     if not min(sizes) > 0:
         raise ValueError("reservoir and reference must both become active on the task: one has |V|^2 = 0 throughout")
-    return reservoir.input_gain * math.sqrt(sizes[1] / sizes[0])
+    return gain * math.sqrt(sizes[1] / sizes[0])
 
 
 def _mean_square(reservoir: Reservoir, task: Task, n_episodes: int, seed: int, threads: int) -> float:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, overload
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +21,16 @@ from kenyon import _checks, _seeding, connectivity
 from kenyon.kernels import one_episode
 from kenyon.kernels.inputs import Episodes, trace, work_space
 from kenyon.kernels.lanes import LANES, Rows, Rows8, Rows16, Rows32
-from kenyon.kernels.many_episodes import network, simulate
-from kenyon.kernels.one_episode import simulate_one, sorted_network
+from kenyon.kernels.many_episodes import Network, network, simulate
+from kenyon.kernels.one_episode import SortedNetwork, simulate_one, sorted_network
 from kenyon.tasks import Task
+from kenyon.weights import PARTS, checked, digest, own_weights, read_only, scaled, single
 
 STATES_PER_CHUNK = 2**19  # states that a thread computes at a time: 512 episodes of 1000 neurons
 EPISODES_PER_CHUNK = 1000  # episodes that learners take at a time
 FEW_EPISODES = 2  # up to this number, episodes are faster one by one than in lanes
+CHECKED = ("n_neurons", "n_inputs", "leak_rate")  # settings that kernels depend on
+INSTEAD = "make another, with Reservoir.from_weights(W_in=..., W=..., leak_rate=...) for weights of your own"
 SETTINGS: dict[str, Callable[[str, Any], Any]] = {  # those of a reservoir, and what they may be
     "n_neurons": partial(_checks.integer, low=1, high=2**31),
     "n_inputs": partial(_checks.integer, low=1, high=2**31),
@@ -38,6 +41,7 @@ SETTINGS: dict[str, Callable[[str, Any], Any]] = {  # those of a reservoir, and 
     "input_connections": partial(_checks.real, low=1.0),
     "input_gain": partial(_checks.real, low=0.0, high=_checks.LARGE, open_low=True),
 }
+STATE = {*SETTINGS, "seed", "weights_sha256", "W", "W_in"}  # what a reservoir consists of
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -70,7 +74,9 @@ class ReservoirProtocol(Protocol):
 
 
 class Reservoir:
-    """A reservoir of leaky, rectifying neurons.
+    """A reservoir of leaky, rectifying neurons, with random weights; `from_weights` takes your own.
+
+    A reservoir cannot be changed once it is made.
 
     Parameters
     ----------
@@ -79,25 +85,50 @@ class Reservoir:
     leak_rate
         a in (0, 1]: the share of a neuron's state that is replaced at every step.
     spectral_radius
-        rho: the modulus of the largest eigenvalue of the recurrent weights.
+        rho: the modulus of the largest eigenvalue of the recurrent weights; 0 without connections.
     seed
         Determines all weights.
     n_inputs
         Number of input channels.
     connections
-        Mean number of recurrent connections to a neuron, at most N; 0 leaves the neurons unconnected.
+        Mean number of recurrent connections to a neuron, at most N; 0 leaves the neurons unconnected. By default 10,
+        or N if there are fewer neurons.
     input_weights
-        Form of W_in: "lognormal" (the paper's), "fixed_degree", "uniform" or "gaussian"; see `kenyon.connectivity`.
+        Form of W_in. "lognormal", the paper's: a neuron has one weight for all of its inputs, and the more inputs, the
+        weaker. "fixed_degree": the same number of inputs for all neurons; with 7 of them it is the fly's random claw
+        network, since a Kenyon cell has about 7 claws. "uniform": as many inputs as in the lognormal form, each weight
+        uniform in (0, 2). "gaussian": all inputs to all neurons, weights standard normal.
     input_connections
-        Mean number of input channels that a neuron receives, at most half of them; "gaussian" connects all.
+        Mean number of input channels that a neuron receives, at most `n_inputs`; a whole number for "fixed_degree",
+        and not for "gaussian". By default 6, at most half of the channels: with more, neurons hardly differ.
     input_gain
         A factor on all input weights.
 
     Attributes
     ----------
     W, W_in
-        The weights, as SciPy sparse arrays of float32; rho is in W, the gain in W_in.
+        The weights, as SciPy sparse arrays of float32 that cannot be edited; rho is in W, the gain in W_in.
+    spectral_radius
+        Of W. For weights of your own it is computed when it is first asked for.
+    weights_sha256
+        A digest of weights of your own, which results record; None for random ones. Settings of random weights are None
+        for weights of your own.
     """
+
+    n_neurons: int
+    n_inputs: int
+    leak_rate: float
+    connections: float | None = None
+    input_weights: str | None = None
+    input_connections: float | None = None
+    input_gain: float | None = None
+    seed: int | None = None
+    weights_sha256: str | None = None
+    W: sparse.csr_array
+    W_in: sparse.csr_array
+    _network: Network
+    _sorted: SortedNetwork
+    _laid_out: dict[str, dict[str, NDArray[Any]]]
 
     def __init__(
         self,
@@ -107,38 +138,113 @@ class Reservoir:
         seed: int = 0,
         *,
         n_inputs: int = 24,
-        connections: float = 10.0,
+        connections: float | None = None,
         input_weights: str = "lognormal",
-        input_connections: float = 6.0,
+        input_connections: float | None = None,
         input_gain: float = 1.0,
     ) -> None:
-        self.n_neurons: int = check_setting("n_neurons", n_neurons)
-        self.n_inputs: int = check_setting("n_inputs", n_inputs)
-        self.leak_rate: float = check_setting("leak_rate", leak_rate)
-        self.spectral_radius: float = check_setting("spectral_radius", spectral_radius)
-        self.connections: float = check_setting("connections", connections)
-        self.input_weights: str = check_setting("input_weights", input_weights)
-        self.input_connections: float = check_setting("input_connections", input_connections)
-        self.input_gain: float = check_setting("input_gain", input_gain)
-        self.seed = _checks.seed(seed)
-        rng, rng_in = (_seeding.generator(self.seed, "network", part) for part in ("recurrent", "input"))
-        self.W = connectivity.recurrent(self.n_neurons, self.connections, self.spectral_radius, rng)
-        W_in = connectivity.inputs(self.input_weights, self.n_neurons, self.n_inputs, self.input_connections, rng_in)
-        self.W_in = np.float32(self.input_gain) * W_in
-        self.rebuild()
+        given = {
+            "n_neurons": n_neurons, "n_inputs": n_inputs, "leak_rate": leak_rate, "spectral_radius": spectral_radius,
+            "connections": connections, "input_weights": input_weights, "input_connections": input_connections,
+            "input_gain": input_gain,
+        }  # fmt: skip
+        own: dict[str, Any] = {**check_settings(given), "seed": _checks.seed(seed)}
+        rng, rng_in = (_seeding.generator(own["seed"], "network", part) for part in ("recurrent", "input"))
+        W = connectivity.recurrent(own["n_neurons"], own["connections"], own["spectral_radius"], rng)
+        W_in = connectivity.inputs(own["input_weights"], own["n_neurons"], own["n_inputs"], input_connections, rng_in)
+        if own["connections"] == 0:
+            own["spectral_radius"] = 0.0
+        self.__setstate__({**own, "W": W, "W_in": np.float32(own["input_gain"]) * W_in})
 
-    def rebuild(self) -> None:
-        """Lay out [rho W | W_in] for the kernels, which check nothing; needed after W or W_in was replaced."""
-        for name, weights, width in (("W", self.W, self.n_neurons), ("W_in", self.W_in, self.n_inputs)):
-            if weights.shape != (self.n_neurons, width):
-                raise ValueError(f"{name} must have shape {(self.n_neurons, width)}, not {weights.shape}")
-        both = sparse.hstack([self.W, self.W_in], format="csr")
-        self._network, self._sorted = network(both, self.leak_rate), sorted_network(both, self.leak_rate)
+    @classmethod
+    def from_weights(
+        cls, *, W_in: Any, W: Any = None, leak_rate: float = 0.025, spectral_radius: float | None = None
+    ) -> Self:
+        """Make a reservoir with weights of your own, such as a connectome's.
+
+        The weights are copied, so that later edits of yours change nothing.
+
+        Parameters
+        ----------
+        W_in
+            Weights from the inputs to the neurons, shape (n_neurons, n_inputs): an array, a DataFrame or a SciPy sparse
+            matrix of any format. Row i holds what neuron i receives.
+        W
+            Weights between the neurons, shape (n_neurons, n_neurons): W[i, j] is that from neuron j to neuron i. None
+            leaves the neurons unconnected.
+        leak_rate
+            As in `Reservoir`.
+        spectral_radius
+            Scale W to this spectral radius; by default the weights are taken as they are.
+        """
+        leak_rate = check_setting("leak_rate", leak_rate)
+        W_in, W = own_weights(W_in, W)
+        if spectral_radius is not None:
+            spectral_radius = check_setting("spectral_radius", spectral_radius)
+            W = scaled(W, spectral_radius)
+        W, W_in = (single(weights) for weights in (W, W_in))
+        n_neurons, n_inputs = W_in.shape
+        made = cls.__new__(cls)
+        made.__setstate__(
+            {
+                "n_neurons": n_neurons, "n_inputs": n_inputs, "leak_rate": leak_rate,
+                "spectral_radius": spectral_radius, "weights_sha256": digest(W, W_in),
+                "W": W, "W_in": W_in,
+            }
+        )  # fmt: skip
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._check_unedited()
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take settings and weights, from a constructor, a copy or a file, and lay [rho W | W_in] out for the kernels.
+
+        Kernels check nothing, so what they depend on is checked here.
+        """
+        if unknown := state.keys() - STATE:
+            raise ValueError(f"a reservoir has no {', '.join(sorted(unknown))}")
+        n_neurons, n_inputs, leak_rate = (check_setting(name, state[name]) for name in CHECKED)
+        for name, width in (("W", n_neurons), ("W_in", n_inputs)):
+            if state[name].shape != (n_neurons, width):
+                raise ValueError(f"{name} must have shape {(n_neurons, width)}, not {state[name].shape}")
+            state = {**state, name: read_only(checked(name, state[name]))}
+        both = sparse.hstack([state["W"], state["W_in"]], format="csr")
+        laid_out = {name: {part: getattr(state[name], part) for part in PARTS} for name in ("W", "W_in")}
+        vars(self).update(
+            state, _network=network(both, leak_rate), _sorted=sorted_network(both, leak_rate), _laid_out=laid_out
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name} cannot be set: a reservoir cannot be changed once it is made; {INSTEAD}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{name} cannot be deleted: a reservoir cannot be changed once it is made; {INSTEAD}")
+
+    def _check_unedited(self) -> None:
+        """Refuse weights that were edited through SciPy, which can put new arrays in the place of read-only ones."""
+        for name, parts in self._laid_out.items():
+            now = {part: getattr(vars(self)[name], part) for part in parts}
+            if any(now[part] is not laid and not np.array_equal(now[part], laid) for part, laid in parts.items()):
+                raise ValueError(f"{name} was edited, but a reservoir cannot be changed once it is made; {INSTEAD}")
+
+    @property
+    def spectral_radius(self) -> float:
+        """The modulus of the largest eigenvalue of W."""
+        known: float | None = vars(self)["spectral_radius"]
+        return self._radius if known is None else known
+
+    @cached_property
+    def _radius(self) -> float:
+        return connectivity.spectral_radius(self.W.astype(np.float64))
 
     def __repr__(self) -> str:
+        known = vars(self)["spectral_radius"]
+        radius = "own weights" if known is None else f"spectral radius {known:g}"
         return (
             f"<Reservoir: {self.n_neurons} neurons, {self.n_inputs} inputs, {self.W.nnz} connections, "
-            f"leak rate {self.leak_rate:g}, spectral radius {self.spectral_radius:g}>"
+            f"leak rate {self.leak_rate:g}, {radius}>"
         )
 
     @overload
@@ -170,6 +276,7 @@ class Reservoir:
         (T_k, n_neurons) for a list.
         """
         threads, trajectory = _checks.integer("threads", threads, 1), _checks.flag("trajectory", trajectory)
+        self._check_unedited()
         if isinstance(inputs, (list, tuple)):
             return self._run_list([self._series(i, values) for i, values in enumerate(inputs)], trajectory, threads)
         series = _checks.numbers("inputs", inputs, f"(n, T, {self.n_inputs})", 3)
@@ -210,6 +317,7 @@ class Reservoir:
                 f"task has odours of {len(task.odours.channels)} channels, but reservoir has n_inputs={self.n_inputs}"
             )
 
+        self._check_unedited()
         chunk = self._chunk(n_episodes, threads)
 
         def pieces() -> Iterator[tuple[int, Batch, slice]]:
@@ -244,9 +352,11 @@ class Reservoir:
             work = work_space(_rows(len(out)), self.n_neurons, self.n_inputs)
             finite = simulate(self._network, episodes, work, out)
         if not finite:
+            known = vars(self)["spectral_radius"]
             raise ValueError(
-                f"the states exceed float32 with spectral_radius={self.spectral_radius:g}; "
-                "use a smaller spectral_radius, a smaller input_gain or smaller inputs"
+                f"the states exceed float32{'' if known is None else f' with spectral_radius={known:g}'}; "
+                f"use a smaller spectral_radius, {'a smaller input_gain' if self.input_gain else 'smaller W_in'} or "
+                "smaller inputs"
             )
 
     def _run_list(
@@ -302,6 +412,16 @@ def stream_chunks(
 def check_setting(name: str, value: Any) -> Any:
     """Return a setting of `Reservoir` as a plain number or word, refusing it if it is out of bounds."""
     return SETTINGS[name](name, value)
+
+
+def check_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a `Reservoir`, defaults included, refusing those that are out of bounds or do nothing."""
+    adapting = ("connections", "input_connections")
+    own: dict[str, Any] = {name: check_setting(name, given[name]) for name in SETTINGS if name not in adapting}
+    own["connections"] = connectivity.mean_connections(given["connections"], own["n_neurons"])
+    form, n_inputs = own["input_weights"], own["n_inputs"]
+    own["input_connections"] = connectivity.mean_inputs(given["input_connections"], form, n_inputs)
+    return own
 
 
 def check_reservoir(reservoir: Any) -> ReservoirProtocol:

@@ -19,18 +19,19 @@ from scipy import sparse
 from kenyon import _checks
 from kenyon._files import write_whole
 from kenyon._version import __version__
+from kenyon.learning.switches import acting
 
 MODEL_FORMAT = 3  # of the files; the only one that is read
 KEY = "kenyon"
-DERIVED = ("_network", "_sorted")  # attributes of a reservoir that are computed from its weights
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
+LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Normalised"
 CLASSES = {  # that a model is made of, by module
     "estimators": "ReservoirClassifier ReservoirRegressor ReservoirTransformer ThresholdReadout ThresholdRegressor",
     "estimators._training": "Training Units",
     "estimators._encoding": "RowEncoder Scaling SeriesEncoder",
     "kernels.learning": "Networks",
     "learning.controls": "RLSState RecursiveLeastSquares",
-    "learning.learners": "Composed GradientThresholds GradientWeights Learner Metropolis Normalised Percentile State",
+    "learning.learners": f"{LEARNERS} Percentile State",
     "learning.protocol": "Source",
     "learning.ridge": "Ridge RidgeState",
     "learning.rules": "QLearning Regression Schedule Supervised",
@@ -38,8 +39,7 @@ CLASSES = {  # that a model is made of, by module
     "reservoir": "Reservoir",
 }
 MODULES = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
-BY_ATTRIBUTES = {*CLASSES["estimators"].split(), "Reservoir"}  # built without their constructors
-CHECKS = {"Reservoir": "rebuild", "State": "check"}  # called after building, because kernels check nothing
+BY_ATTRIBUTES = {*CLASSES["estimators"].split()}  # built without their constructors
 
 
 def save(path: str | os.PathLike[str], model: Any) -> None:
@@ -147,8 +147,9 @@ def _is_known(value: Any) -> bool:
 
 
 def _parts(value: Any) -> dict[str, Any]:
-    parts = value._asdict() if hasattr(value, "_asdict") else vars(value)
-    return {name: part for name, part in parts.items() if name not in DERIVED}
+    if type(value).__name__ == "Reservoir":
+        return dict(value.__getstate__())
+    return dict(value._asdict() if hasattr(value, "_asdict") else vars(value))
 
 
 def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> Any:
@@ -195,15 +196,25 @@ def _build(described: Any, tensors: dict[str, NDArray[Any]]) -> Any:
         return [_build(item, tensors) for item in described["list"]]
     if "tuple" in described:
         return tuple(_build(item, tensors) for item in described["tuple"])
-    kind = _class(described["kind"])
-    parts = {name: _build(part, tensors) for name, part in described["of"].items()}
-    if described["kind"] in BY_ATTRIBUTES:
-        model = kind.__new__(kind)
+    return _made(described["kind"], {name: _build(part, tensors) for name, part in described["of"].items()})
+
+
+def _made(kind: str, parts: dict[str, Any]) -> Any:
+    """Return an object of one of `MODULES`. What kernels work on is checked, because they check nothing."""
+    made = _class(kind)
+    if kind in BY_ATTRIBUTES:
+        model = made.__new__(made)
         vars(model).update(parts)
-    else:
-        model = kind(**parts)
-    if described["kind"] in CHECKS:
-        getattr(model, CHECKS[described["kind"]])()
+        return model
+    if kind == "Reservoir":
+        model = made.__new__(made)
+        model.__setstate__(parts)
+        return model
+    if kind in LEARNERS.split():
+        parts = acting(parts)  # files of earlier versions have settings that do nothing
+    model = made(**parts)
+    if kind == "State":
+        model.check()
     return model
 
 

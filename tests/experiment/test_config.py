@@ -4,6 +4,7 @@ import re
 import pytest
 
 import kenyon as kn
+from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.learner_settings import LEARNERS
 from kenyon.experiment.schema import experiment_schema
 from kenyon.experiment.settings import ConfigError
@@ -66,6 +67,28 @@ def test_a_trial_is_named_by_all_of_its_settings():
     assert only().id == only(preset="static", task={"n_stimuli": 140}).id  # a default written out is the same trial
 
 
+def test_only_settings_that_act_are_part_of_a_trial():
+    trial = only(learners={"Composed": {}, "Normalised": {}})
+    composed, normalised = (learner.model_dump() for learner in trial.learners.values())
+    assert (composed["eta_w"], composed["period"], composed["mu"], composed["k"]) == (0.0018, 100, None, None)
+    assert (normalised["mu"], normalised["k"], normalised["eta_w"], normalised["sigma"]) == (0.5, 0.005, None, None)
+    written_out = only(learners={"Composed": {"eta_w": 0.0018, "period": 100}, "Normalised": {"mu": 0.5}})
+    assert written_out.id == trial.id
+    again = TrialConfig.model_validate_json(trial.canonical())
+    assert again.id == trial.id
+    assert again.learners["Normalised"].build() == kn.Normalised()
+    few = only(reservoir={"n_neurons": 5})
+    assert few.reservoir.connections == 5.0
+    assert few.id == only(reservoir={"n_neurons": 5, "connections": 5.0}).id
+
+
+def test_a_preset_gives_way_where_its_setting_would_do_nothing():
+    learners = {"GradientWeights": {"step": ["fixed", "normalised"]}}
+    fixed, normalised = only(preset="sequence", learners=learners).learners.values()
+    assert (fixed.eta_w, fixed.mu) == (0.00045, None)
+    assert (normalised.eta_w, normalised.mu) == (None, 0.5)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -76,7 +99,14 @@ def test_a_trial_is_named_by_all_of_its_settings():
         ({"learners": {"Composd": {}}}, "learners.Composd.kind .* did you mean Composed?"),
         ({"learners": {"Composed": {"eta": 1.0}}}, "learners.Composed.eta is not known; did you mean eta_w?"),
         ({"learners": {"Composed": {"batch": "x"}}}, "learners.Composed.batch: .* integer, not 'x'"),
-        ({"learners": {"Composed": {"mu": 3.0}}}, "mu must be a number in"),
+        ({"learners": {"Normalised": {"mu": 3.0}}}, "mu must be a number in"),
+        ({"learners": {"Composed": {"mu": 0.5}}}, "learners.Composed: mu = 0.5 would do nothing here: .*'normalised'"),
+        (
+            {"learners": {"a": {"kind": "Normalised", "eta_w": 1.0}}},
+            "learners.a: eta_w .* with a normalised step use mu",
+        ),
+        ({"learners": {"Normalised": {"sigma": [0.05, 0.1]}}}, "sigma belongs to a search"),
+        ({"learners": {"GradientWeights": {"start": 0.0}}}, "start belongs to thresholds=True"),
         ({"learners": {}}, "learners"),
         ({"learners": []}, "learners must be tables"),
         ({"task": {"n_stimuli": 500}}, "n_stimuli must be an integer from 2 to 176, not 500"),
@@ -88,6 +118,16 @@ def test_a_trial_is_named_by_all_of_its_settings():
         ({"reservoir": {"n_neurons": 0}}, "reservoir: n_neurons must be an integer from 1 to"),
         ({"reservoir": {"input_weights": "x"}}, "reservoir.input_weights: input should be 'lognormal', .*, not 'x'"),
         ({"reservoir": {"input_connections": 0.5}}, "reservoir: input_connections must be a number in"),
+        ({"reservoir": {"input_connections": 25.0}}, "input_connections must be at most n_inputs=24, not 25"),
+        ({"reservoir": {"connections": 11.0, "n_neurons": 10}}, "connections must be at most n_neurons=10, not 11"),
+        (
+            {"reservoir": {"input_weights": "gaussian", "input_connections": 6.0}},
+            "reservoir: input_connections = 6.0 would do nothing: input_weights='gaussian'",
+        ),
+        (
+            {"reservoir": {"input_weights": "fixed_degree", "input_connections": 6.5}},
+            "input_connections must be a whole number with input_weights='fixed_degree', not 6.5",
+        ),
         ({"reservoir": 5}, "reservoir must be a table of settings, not 5"),
         ({"task": {"steps": 0}}, "steps must be an integer of at least 1, not 0"),
         ({"task": {"noise": -0.1}}, "noise must be a number in"),
@@ -135,7 +175,9 @@ def test_a_misspelt_schedule_is_named_before_what_it_lacks():
 def test_a_setting_is_declared_once():
     trial = only(learners={"Composed": {}})
     reservoir, task = kn.Reservoir(), kn.StaticTask(kn.load_odours())
-    assert trial.reservoir.model_dump() == {name: getattr(reservoir, name) for name in trial.reservoir.model_dump()}
+    settings = trial.reservoir.model_dump()
+    assert settings.pop("input_connections") is None  # depends on the number of inputs, which the task decides
+    assert settings == {name: getattr(reservoir, name) for name in settings}
     assert (trial.task.size, trial.task.steps, trial.task.noise) == (len(task), task.steps, task.noise)
     rule = only(learners={"Composed": {"rule": "q-learning"}}).learners["Composed"].rule
     assert rule.make() == kn.QLearning()

@@ -72,7 +72,7 @@ def test_recursive_least_squares_is_ridge_kept_up_to_date():
         (lambda: kn.Normalised(mu=2.5), r"mu must be a number in \(0, 2\]"),
         (lambda: kn.Normalised(start=kn.Percentile(101)), "q must be a number"),
         (lambda: kn.GradientWeights(local=True), "thresholds=False"),
-        (lambda: kn.GradientThresholds(scaling="centred"), "scaling needs thresholds=False"),
+        (lambda: kn.GradientThresholds(scaling="centred"), "scaling belongs to thresholds=False"),
         (lambda: kn.Supervised(target=0), "target"),
         (lambda: kn.Learner(rule="reward"), "rule must be Supervised"),
         (lambda: kn.QLearning(reward=-1), "reward"),

@@ -9,16 +9,17 @@ from tests import naive
 
 TASK = kn.StaticTask(kn.load_odours(), 20, seed=1, steps=20)
 RESERVOIR = kn.Reservoir(60, seed=1, leak_rate=0.06)
-FIXED = {"eta_w": 4e-3, "eta_theta": 1e-3}
+WEIGHTS = {"eta_w": 4e-3}
+FIXED = {**WEIGHTS, "eta_theta": 1e-3}
 
 
 @pytest.mark.parametrize(
     ("learner", "steps"),
     [
-        (kn.Metropolis(**FIXED, period=20), 400),
+        (kn.Metropolis(**WEIGHTS, period=20), 400),
         (kn.Composed(**FIXED, batch=3, period=7), 500),  # over the end of a chunk, and the last step incomplete
-        (kn.Metropolis(**FIXED, search="per_neuron", period=30), 300),
-        (kn.GradientThresholds(**FIXED, period=25), 200),  # searched as if it had a global search
+        (kn.Metropolis(**WEIGHTS, search="per_neuron", period=30), 300),
+        (kn.GradientThresholds(**FIXED, start="prelearned", period=25), 200),  # searched as if it had a global search
         (kn.Composed(**FIXED, rule=kn.QLearning(), period=20), 200),
         (kn.Composed(**FIXED, rule=kn.QLearning(), acting="both", period=20), 200),
     ],
@@ -54,7 +55,7 @@ def test_the_papers_prelearning_measures_how_well_steps_go_from_nothing():
 
 
 def test_train_prelearns_by_the_method_that_a_start_names():
-    learners = {"paper": kn.Metropolis(**FIXED), "walks": kn.Metropolis(**FIXED, start="walked")}
+    learners = {"paper": kn.Metropolis(**WEIGHTS), "walks": kn.Metropolis(**WEIGHTS, start="walked")}
     record = json.loads(kn.train(learners, RESERVOIR, TASK, 500, n_bins=5, n_test=100, seed=2).attrs["prelearning"])
     for name, method in (("paper", "resets"), ("walks", "walks")):
         assert record[name]["method"] == method

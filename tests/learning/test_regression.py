@@ -45,12 +45,12 @@ def test_classes_as_numbers_are_learned_as_classes_are():
     np.testing.assert_array_equal(a.nets.theta, b.nets.theta)
 
 
-@pytest.mark.parametrize("search", [None, "global"])
+@pytest.mark.parametrize("search", [{}, {"search": "global", "period": 5}])
 def test_targets_may_be_cut_anywhere(search):
     rng = np.random.default_rng(0)
     V, _ = episodes(rng, 90, 20, 2)
     Y = rng.normal(0, 10, (90, 1))
-    learner = kn.Learner(rule=kn.Regression(), local=True, search=search, batch=4, period=5)
+    learner = kn.Learner(rule=kn.Regression(), local=True, batch=4, **search)
     whole, _ = learner.update(learner.begin(V, 1, kn.Source(0, "t")), V, Y)
     state = learner.begin(V, 1, kn.Source(0, "t"))
     for first in range(0, 90, 7):

@@ -1,13 +1,12 @@
 """Q-learning: every update against the oracle, and what may not change."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
+from kenyon.learning.learners import changed
 from tests import naive
 from tests.learning.test_updates import LEARNERS, begun, episodes, network
 
@@ -27,8 +26,7 @@ SOURCE = kn.Source(0, "t")
 @settings(max_examples=120, deadline=None)
 def test_every_update_equals_the_oracle(learner, acting, n_neurons, n_classes, batch, temperature, seed):
     rule = kn.QLearning(reward=5.0, temperature=temperature)
-    learner = dataclasses.replace(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000, rule=rule)
-    learner = dataclasses.replace(learner, acting=acting if learner.search else "current")
+    learner = changed(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000, rule=rule, acting=acting)
     rng = np.random.default_rng(seed)
     V, labels = episodes(rng, 3 * batch, n_neurons, n_classes)
     state = begun(learner, V, n_classes, rng)
@@ -51,7 +49,7 @@ def test_every_update_equals_the_oracle(learner, acting, n_neurons, n_classes, b
 
 @pytest.mark.parametrize("learner", [kn.GradientWeights(batch=1), kn.GradientThresholds(), kn.Normalised()])
 def test_rows_of_actions_not_taken_do_not_change_by_a_bit(learner):
-    learner = dataclasses.replace(learner, eta_w=1e-3, rule=kn.QLearning())
+    learner = changed(learner, eta_w=1e-3, rule=kn.QLearning())
     rng = np.random.default_rng(0)
     V, labels = episodes(rng, 200, 40, 4)
     state = begun(learner, V, 4, rng)
@@ -97,7 +95,6 @@ def test_a_proposed_network_acts_only_if_both_do(acting, alike):
     "settings",
     [
         {"acting": "proposed"},
-        {"acting": None},
         {"acting": "both"},
         {"acting": "both", "search": "global"},
         {"acting": "both", "rule": kn.QLearning()},

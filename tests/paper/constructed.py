@@ -45,7 +45,7 @@ def _stored(trial):
         "diverged_at": (("learner",), np.array([_diverged_at(name) for name in learners])),
         "eta_w": (
             ("learner",),
-            np.array([getattr(learner, "eta_w", np.nan) / 2 for learner in trial.learners.values()]),
+            np.array([(getattr(learner, "eta_w", None) or np.nan) / 2 for learner in trial.learners.values()]),
         ),
         "learner": (("learner",), np.array(learners)),
         "episode": (("episode",), np.array([100, 200, trial.n_episodes])),

@@ -82,6 +82,7 @@ LEARNERS = {
     "Ridge": kn.Ridge(start=kn.Percentile(20.0)),
     "RecursiveLeastSquares": kn.RecursiveLeastSquares(),
 }
+SWITCHES = ("thresholds", "local", "search", "start", "step", "scaling")
 TOLD_STATES = ("states", "weights")
 REWARDS = V[:, 0] - V[:, 1]
 for name, learner in LEARNERS.items():
@@ -93,7 +94,7 @@ for name, learner in LEARNERS.items():
     case(name, lambda kind=kind, **settings: learned(kind(**settings)),
          lambda name=name: {} if name not in ("Metropolis", "Composed") else {"start": 0.5},
          settings, see=lambda found: found[0], errors=(kn.Diverged,),
-         words={name: (name, "thresholds", "start") for name in ("thresholds", "local", "search", "scaling")}
+         words={name: (name, *SWITCHES) for name in ("thresholds", "local", "search", "scaling", "step", "start")}
          | {"rule": ("rule", "targets")})  # fmt: skip
     case(f"{name}.begin", learner.begin, lambda: {"V": V, "n_classes": 3, "source": SOURCE},
          {"V": arrays(V), "n_classes": counts(50), "source": words(("a", 1), (0, "a"))}, clothes={"V": V}, nan=True,
@@ -161,6 +162,6 @@ case("train_in_turn", kn.train_in_turn, lambda: {**of_training(), "tasks": TASK.
 case("prelearn", kn.prelearn,
      lambda: {"learner": kn.Composed(period=3), "reservoir": RESERVOIR, "task": TASK, "seed": 0, "steps": 6, "threads": 1,
               "method": "walks"},
-     {"learner": words(kn.Normalised(period=2), kn.GradientWeights(), kn.Ridge(), kn.Normalised(rule=kn.Regression())),
+     {"learner": words(kn.Normalised(start="prelearned", period=2), kn.GradientWeights(), kn.Ridge(), kn.Normalised(rule=kn.Regression())),
       "reservoir": hostile_training["reservoir"], "task": words(SEQUENCES, kn.Task), "seed": anything(),
       "steps": counts(30), "threads": counts(3), "method": words("resets", "walks")}, errors=(kn.Diverged,), words=words_of_training)  # fmt: skip

@@ -119,7 +119,15 @@ case("Reservoir", kn.Reservoir, lambda: {"n_neurons": 10, "n_inputs": 5, "connec
       "input_weights": words(*connectivity.INPUT_FORMS)},
      see=lambda reservoir: [reservoir.W, reservoir.W_in],
      words={"n_neurons": ("n_neurons", "neurons"), "seed": ("seed",)})  # fmt: skip
-case("Reservoir.rebuild", RESERVOIR.rebuild)
+W_IN, W = RNG.integers(-8, 9, (6, 3)) / 8, RNG.integers(-8, 9, (6, 6)) / 8
+matrices = [sparse.csr_array(W), sparse.coo_matrix(W), sparse.csc_array(W * np.nan), sparse.csr_array((0, 0)),
+            sparse.csr_array(W_IN), sparse.coo_array(np.ones(3)), sparse.csr_array(W * 1j), sparse.dok_array((6, 6))]  # fmt: skip
+case("Reservoir.from_weights", kn.Reservoir.from_weights,
+     lambda: {"W_in": W_IN, "W": W, "leak_rate": 0.3, "spectral_radius": 0.9},
+     {"W_in": arrays(W_IN) | words(*matrices), "W": arrays(W) | words(*matrices), "leak_rate": reals(),
+      "spectral_radius": reals()},
+     clothes={"W_in": W_IN, "W": W}, see=lambda reservoir: [reservoir.W, reservoir.W_in],
+     words={"W_in": ("W_in", "W"), "W": ("W", "spectral_radius"), "spectral_radius": ("spectral_radius", "W")})  # fmt: skip
 case("Reservoir.run", RESERVOIR.run, lambda: {"inputs": INPUTS, "trajectory": False, "threads": 1},
      {"inputs": arrays(INPUTS), "trajectory": anything(), "threads": counts(4)}, clothes={"inputs": INPUTS},
      words={"inputs": TOO_LARGE})  # fmt: skip
@@ -141,13 +149,20 @@ case("connectivity.recurrent", connectivity.recurrent,
      lambda: {"n_neurons": 10, "connections": 3.0, "radius": 0.8, "rng": np.random.default_rng(0)},
      {**of_weights, "connections": reals(), "radius": reals()},
      words={"n_neurons": ("n_neurons", "neurons")})  # fmt: skip
+case("connectivity.mean_connections", connectivity.mean_connections, lambda: {"connections": 3.0, "n_neurons": 10},
+     {"connections": reals(), "n_neurons": counts(50)})  # fmt: skip
+case("connectivity.mean_inputs", connectivity.mean_inputs,
+     lambda: {"input_connections": 3.0, "form": "lognormal", "n_inputs": 10},
+     {"input_connections": reals(), "form": words(*connectivity.INPUT_FORMS), "n_inputs": counts(50)},
+     words={"form": ("form", "input_weights")})  # fmt: skip
 SQUARE = RESERVOIR.W.astype(np.float64)
 case("connectivity.spectral_radius", connectivity.spectral_radius, lambda: {"W": SQUARE},
      {"W": words(SQUARE.toarray(), SQUARE[:3], SQUARE * np.nan, SQUARE.astype(complex), SQUARE.tocsc(), SQUARE * 0,
                  sparse.csr_array((0, 0)), SQUARE * 1e300)})  # fmt: skip
 case("connectivity.inputs", connectivity.inputs,
-     lambda: {"form": "lognormal", "n_neurons": 6, "n_inputs": 5, "mean_degree": 2.0, "rng": np.random.default_rng(0)},
-     {**of_weights, "form": words(*connectivity.INPUT_FORMS), "n_inputs": counts(50), "mean_degree": reals()})  # fmt: skip
+     lambda: {"form": "lognormal", "n_neurons": 6, "n_inputs": 5, "input_connections": 2.0, "rng": np.random.default_rng(0)},
+     {**of_weights, "form": words(*connectivity.INPUT_FORMS), "n_inputs": counts(50), "input_connections": reals()},
+     words={"form": ("form", "input_weights")})  # fmt: skip
 
 
 def read_by(parts):

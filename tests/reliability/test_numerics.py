@@ -6,7 +6,6 @@ fill no whole lanes equal the oracle (test_reservoir, learning/test_updates); on
 (estimators/test_errors); a wild spectral radius is refused (test_reservoir).
 """
 
-import dataclasses
 import re
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.special import softmax
 
 import kenyon as kn
 from kenyon.kernels.learning import choose
+from kenyon.learning.learners import changed
 from kenyon.readout import draw_choices
 from tests import naive
 from tests.learning.test_updates import LEARNERS, begun, episodes, network
@@ -82,7 +82,7 @@ def test_a_neuron_that_nothing_reaches_stays_at_rest_and_learns_nothing():
     assert not V[:, ~reached].any()
     labels = np.arange(200) % 2
     for learner in LEARNERS:
-        learner = dataclasses.replace(learner, sigma=0.0) if learner.search else learner
+        learner = changed(learner, sigma=0.0) if learner.search else learner
         state, _ = learned(learner, V, labels)
         assert not network(state)[0][:, ~reached].any()
         assert len(np.unique(network(state)[1][~reached])) == 1
@@ -162,7 +162,7 @@ def test_outputs_that_are_no_numbers_choose_nothing():
 @EVERY
 @pytest.mark.parametrize("n_classes", [2, 1000])
 def test_many_classes_are_learned_as_the_oracle_does(learner, n_classes):
-    learner = dataclasses.replace(learner, batch=3, eta_w=0.01, eta_theta=0.004, period=1000)
+    learner = changed(learner, batch=3, eta_w=0.01, eta_theta=0.004, period=1000)
     rng = np.random.default_rng(4)
     V, labels = episodes(rng, 3, 45, n_classes)
     state = begun(learner, V, n_classes, rng)
@@ -193,7 +193,7 @@ def test_one_class_is_no_task(make):
 
 @EVERY
 def test_two_classes_of_which_only_one_is_ever_shown_are_learned(learner):
-    learner = dataclasses.replace(learner, eta_w=1e-3, batch=1)
+    learner = changed(learner, eta_w=1e-3, batch=1)
     V, _ = episodes(np.random.default_rng(0), 900, 40, 2)
     labels = np.ones(900, int)
     state, info = learned(learner, V, labels)
@@ -205,7 +205,7 @@ def test_two_classes_of_which_only_one_is_ever_shown_are_learned(learner):
 @EVERY
 def test_states_of_nothing_teach_nothing(learner):
     V, labels = np.zeros((500, 40), np.float32), np.arange(500) % 2
-    learner = dataclasses.replace(learner, sigma=0.0, batch=1)
+    learner = changed(learner, sigma=0.0, batch=1)
     state, info = learned(learner, V, labels)
     assert not learner.readout(state).W.any()
     assert (info.cost == 100.0).all()

@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 import kenyon as kn
+from kenyon.learning.learners import changed
 from tests import naive
 from tests.learning.test_updates import begun, episodes
 from tests.reliability import soak
@@ -19,7 +20,7 @@ EPISODES = 50_000
 )
 @pytest.mark.parametrize("rule", [kn.Supervised(), kn.QLearning(temperature=3.0)], ids=["supervised", "reward"])
 def test_the_oracle_of_the_long_run_is_the_slow_one(learner, rule, batch):
-    learner, rng = learner(rule=rule, batch=batch, eta_w=1e-3, eta_theta=1e-3), np.random.default_rng(0)
+    learner, rng = changed(learner(rule=rule, batch=batch), eta_w=1e-3, eta_theta=1e-3), np.random.default_rng(0)
     V, labels = episodes(rng, 10 * batch, 20, 2)
     state = begun(learner, V, 2, rng)
     oracle = soak.Oracle(learner, state)

@@ -25,6 +25,7 @@ from kenyon.learning.learners import (
     Metropolis,
     Normalised,
     Percentile,
+    changed,
     initial_thresholds,
 )
 from kenyon.learning.protocol import Diverged, LearnerProtocol, Source
@@ -40,6 +41,7 @@ BY_NAME: dict[str, LearnerProtocol] = {
     "gradient_thresholds": GradientThresholds(),
     "gradient_weights": GradientWeights(),
 }
+SHARE = 0.005  # of thresholds in a fixed step: k of the normalised step
 CACHE = 2**24  # bytes of states kept between passes
 Targets = NDArray[np.generic]  # classes (n,), or real numbers (n, n_outputs)
 
@@ -123,7 +125,7 @@ def begin(
     units = _units(chosen, V, signed)
     U = units.apply(V)
     if isinstance(chosen, Learner) and isinstance(chosen.start, str):
-        chosen = replace(chosen, start=float(np.percentile(U.astype(np.float64), 50.0)))
+        chosen = changed(chosen, start=float(np.percentile(U.astype(np.float64), 50.0)))
     if isinstance(chosen, Learner) and named and chosen.step == "fixed":
         chosen = _sized(chosen, U)
     return Training(chosen, chosen.begin(U, n_outputs, Source(seed, "estimator")), units, named)
@@ -148,8 +150,8 @@ def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
     x = np.maximum(U - initial_thresholds(learner.start, U), 0) if learner.thresholds else U
     norm2 = (x.astype(np.float64) ** 2).sum(axis=1)
     eta = 1.0 / max(float(norm2.max() if learner.batch == 1 else norm2.mean()), float(np.finfo(np.float32).tiny))
-    kappa = learner.k * float(norm2.mean()) ** 2 / learner.rule.target**2
-    return replace(learner, eta_w=eta, eta_theta=eta * kappa)
+    kappa = SHARE * float(norm2.mean()) ** 2 / learner.rule.target**2
+    return changed(learner, eta_w=eta, eta_theta=eta * kappa)
 
 
 class States:

@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from kenyon import _checks, _seeding
-from kenyon.connectivity import INPUT_FORMS
+from kenyon.connectivity import INPUT_FORMS, mean_connections, mean_inputs
 from kenyon.experiment.learner_settings import LEARNERS, AnyLearner, is_own, own_model, settings_of
 from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of, unknown_kind, unknown_name
 from kenyon.experiment.stage_settings import PrelearningConfig, TuningConfig
 from kenyon.learning.training import train
 from kenyon.matching import matched_gain
 from kenyon.odours import SUBSETS, Odours, load_odours
-from kenyon.reservoir import Reservoir, check_setting
+from kenyon.reservoir import Reservoir, check_setting, check_settings
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
 TRIAL_FORMAT = 4  # raised whenever the same settings give other numbers or other files
@@ -118,11 +118,19 @@ class ReservoirConfig(_RESERVOIR):  # type: ignore[misc]
         gain = matched_gain(reservoir, reference, task, seed=_seeding.derive(seed, "matching"))
         return self.make(**given, input_gain=gain)  # type: ignore[no-any-return]
 
+    def check(self, n_inputs: int) -> None:
+        """Refuse settings that such a number of inputs does not allow."""
+        given = {**dict(self), "n_inputs": n_inputs}
+        check_settings({**given, "input_gain": 1.0} if self.input_gain == MATCHED else given)
+
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _fill_in(self) -> Self:
         for name, value in self:
-            if value != MATCHED:
+            if value is not None and value != MATCHED:
                 check_setting(name, value)
+        _checks.set_fields(self, connections=mean_connections(self.connections, self.n_neurons))
+        if self.input_weights == "gaussian":
+            mean_inputs(self.input_connections, self.input_weights, 1)
         return self
 
 
@@ -169,9 +177,11 @@ class TrialConfig(Model):
         return json.dumps(self.model_dump(mode="json"))
 
     def check(self) -> None:
-        """Raise `ConfigError` if the task cannot be made, without simulating anything."""
+        """Raise `ConfigError` if task and reservoir cannot be made, without simulating anything."""
         try:
-            self.task.build(self.seed).split(self.task.groups)
+            task = self.task.build(self.seed)
+            task.split(self.task.groups)
+            self.reservoir.check(len(task.odours.channels))
         except (ValueError, OSError) as error:
             raise ConfigError(f"this trial cannot be run: {error}") from None
 

@@ -20,6 +20,7 @@ from kenyon.experiment.settings import ConfigError, Made, Model, Rule, as_settin
 from kenyon.learning.controls import RecursiveLeastSquares
 from kenyon.learning.learners import Composed, GradientThresholds, GradientWeights, Learner, Metropolis, Normalised
 from kenyon.learning.ridge import Ridge
+from kenyon.learning.switches import acting
 
 OWN = "own"  # tag of learners that are not part of the package
 METHODS = ("begin", "update", "readout")
@@ -28,7 +29,7 @@ KINDS: dict[str, type[Any]] = {cls.__name__: cls for cls in CLASSES}
 
 
 class LearnerModel(Made):
-    """A learner, which is built to see whether it accepts its settings."""
+    """A learner, which is built to see whether it accepts its settings, and to fill in its defaults."""
 
     kind: str
 
@@ -37,8 +38,11 @@ class LearnerModel(Made):
         return self.make()
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
-        self.build()
+    def _fill_in(self) -> Self:
+        learner = self.build()
+        for name, value in self:
+            if value is None and hasattr(learner, name):
+                _checks.set_fields(self, **{name: as_setting(name, getattr(learner, name))})
         return self
 
 
@@ -86,6 +90,15 @@ def settings_of(learner: Any) -> dict[str, Any]:
     values = {field.name: as_setting(field.name, getattr(learner, field.name)) for field in fields(cls) if field.init}
     plain = {name: value.model_dump() if isinstance(value, Model) else value for name, value in values.items()}
     return {"kind": kind, **plain}
+
+
+def over_preset(settings: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a preset's settings of a learner under the given ones, but for those that would do nothing beside them."""
+    if not preset:
+        return settings
+    defaults = {field.name: field.default for field in fields(KINDS[settings["kind"]])}
+    beside = acting({**defaults, **preset, **settings})
+    return {**{name: value for name, value in preset.items() if beside[name] is not None}, **settings}
 
 
 def own_model(kind: str) -> Any:

@@ -107,7 +107,11 @@ def as_setting(name: str, value: Any) -> Any:
         raise ConfigError(
             f"{name} must be a finite number, a text, True, False or None, not {_checks.short_repr(value)}"
         )
-    return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return str(value) if isinstance(value, str) else value
 
 
 MODELS: dict[Any, Any] = {Percentile: PercentileConfig}  # by the class that they make

@@ -19,8 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kenyon.experiment.config import TrialConfig, trial_config
+from kenyon.experiment.learner_settings import LearnerModel, settings_of
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.settings import ConfigError
+from kenyon.learning.learners import Learner, changed
 
 Read = Callable[[TrialConfig], Stored | None]  # the result of a trial, if there is one
 WIDTH = 2  # doublings of the rate that are tried to either side, and by which an end is extended
@@ -47,7 +49,7 @@ def settled(trial: TrialConfig, read: Read) -> TrialConfig:
         origins["prelearning"] = source.id
         found = _prelearned(source, read)
         for name in _waiting(trial) if "theta_g" in found else []:
-            settings["learners"][name]["start"] = found["theta_g"]
+            settings["learners"][name] = _started(trial, name, found["theta_g"])
     if trial.tuning is not None:
         tuned = _tuned(trial, read)
         origins["tuning"] = " ".join(source.id for source in tuned.trials)
@@ -74,7 +76,16 @@ def findings(trial: TrialConfig, read: Read) -> dict[str, Any]:
 
 def _waiting(trial: TrialConfig) -> list[str]:
     """Return the names of the learners that start from what prelearning finds."""
-    return [name for name, learner in trial.learners.items() if getattr(learner, "start", None) == "prelearned"]
+    own = {name: learner for name, learner in trial.learners.items() if isinstance(learner, LearnerModel)}
+    return [name for name, learner in own.items() if getattr(learner, "start", None) == "prelearned"]
+
+
+def _started(trial: TrialConfig, name: str, start: float | str) -> dict[str, Any]:
+    """Return the settings of a learner with another start."""
+    learner = trial.learners[name].build()
+    if not isinstance(learner, Learner) or not learner.thresholds:
+        raise ConfigError(f"prelearning.learner must name a learner with thresholds, not {name}")
+    return settings_of(changed(learner, start=start))
 
 
 def _sources(trial: TrialConfig) -> list[TrialConfig]:
@@ -83,7 +94,7 @@ def _sources(trial: TrialConfig) -> list[TrialConfig]:
         return []
     table = trial.prelearning
     settings = _alone(trial, table.learner, "prelearning")
-    settings["learners"][table.learner]["start"] = "prelearned"
+    settings["learners"][table.learner] = _started(trial, table.learner, "prelearned")
     settings["task"] = {**settings["task"], **table.task}
     return [trial_config({**settings, "seed": table.seed, "n_episodes": 1, "n_test": 1, "n_bins": 1})]
 
@@ -127,8 +138,8 @@ def _tuned(trial: TrialConfig, read: Read) -> _Tuned:
     assert trial.tuning is not None
     settings = _alone(trial, trial.tuning.learner, "tuning")
     own = settings["learners"][trial.tuning.learner]
-    if own["kind"] != "GradientWeights":
-        raise ConfigError(f"tuning.learner must name a learner of kind GradientWeights, not {own['kind']}")
+    if own["kind"] != "GradientWeights" or own["eta_w"] is None:
+        raise ConfigError(f"tuning.learner must name a learner of kind GradientWeights with fixed steps, not {own}")
     grid = _Tuned(float(own["eta_w"]), {batch: {} for batch in sorted(set(trial.tuning.batch))}, [])
     while wanted := {batch: _next_powers(scores) for batch, scores in grid.scores.items() if _next_powers(scores)}:
         learners = {

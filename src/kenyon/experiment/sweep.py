@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig, trial_config
-from kenyon.experiment.learner_settings import LEARNERS, is_own, settings_of
-from kenyon.experiment.presets import PRESETS
+from kenyon.experiment.learner_settings import LEARNERS, is_own, over_preset, settings_of
+from kenyon.experiment.presets import PRESETS, Preset
 from kenyon.experiment.settings import ConfigError, refuse_unknown, suggestion, unknown_kind
 from kenyon.experiment.stages import pending
 
@@ -67,7 +67,7 @@ def _experiment(settings: Settings, name: str, seeds: int | None) -> Experiment:
     if not isinstance(tune, dict):
         raise ConfigError(f"tune must be a table of settings, not {tune!r}")
     trials = expand(settings)
-    for trial in {repr(trial.task): trial for trial in trials}.values():  # one seed of each task will do
+    for trial in {repr((trial.task, trial.reservoir)): trial for trial in trials}.values():  # one seed of each will do
         for one in (trial, *pending(trial, lambda source: None)):
             one.check()
     return Experiment(name, tuple(trials), tune)
@@ -152,26 +152,33 @@ class _Plan(NamedTuple):
 def _plan(settings: Settings) -> _Plan:
     refuse_unknown("", settings, [*FILE_KEYS, *TrialConfig.model_fields])
     zipped = _zipped(settings.get("zip", []))
-    settings = _seeded(_with_preset(settings))
-    settings["learners"] = _expand_learners(settings["learners"], zipped)
+    preset = _preset(settings)
+    settings = _seeded(_with_preset(settings, preset))
+    learners = _expand_learners(settings["learners"], zipped)
+    settings["learners"] = {
+        name: over_preset(table, preset.by_kind.get(table["kind"], {})) for name, table in learners.items()
+    }
     return _grouped(settings, [group for group in zipped if group[0][0] != "learners"])
 
 
-def _with_preset(settings: Settings) -> Settings:
-    """Put the preset's settings under the given ones."""
+def _preset(settings: Settings) -> Preset:
     name = settings.get("preset", "static")
     if not isinstance(name, str) or name not in PRESETS:
         raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}{suggestion(name, PRESETS)}")
-    preset = PRESETS[name]
+    return PRESETS[name]
+
+
+def _with_preset(settings: Settings, preset: Preset) -> Settings:
+    """Put the preset's settings under the given ones, and let all learners have a kind."""
     given = {key: value for key, value in settings.items() if key not in FILE_KEYS or key == "seeds"}
     learners = given.get("learners", preset.learners)
     if not isinstance(learners, dict):
         raise ConfigError("learners must be tables of settings, such as [learners.Composed]")
     merged = merge(copy.deepcopy(preset.settings), given)
-    return {**merged, "learners": {name: _learner(name, table, preset.by_kind) for name, table in learners.items()}}
+    return {**merged, "learners": {name: _learner(name, table) for name, table in learners.items()}}
 
 
-def _learner(name: str, given: Any, by_kind: Mapping[str, Settings]) -> Settings:
+def _learner(name: str, given: Any) -> Settings:
     """Return the settings of a learner, which is given as a table or as an object."""
     if not isinstance(given, dict):
         try:
@@ -181,7 +188,7 @@ def _learner(name: str, given: Any, by_kind: Mapping[str, Settings]) -> Settings
     kind = given.get("kind", name)
     if not isinstance(kind, str) or (kind not in LEARNERS and not is_own(kind)):
         raise ConfigError(unknown_kind(f"learners.{name}", kind, LEARNERS))
-    return {**by_kind.get(kind, {}), "kind": kind, **given}
+    return {"kind": kind, **given}
 
 
 def _seeded(settings: Settings) -> Settings:

@@ -27,9 +27,9 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
     """Run one trial and return its result.
 
     A plain readout (`GradientWeights`) that diverges is trained again at half its learning rate until it does not
-    (unless `halve_diverged` is false), so that comparisons favour it. The rate in the end is in the variable `eta_w`. A
-    gain that was matched is in the variable `matched_gain`. Other learners that diverge are NaN, and
-    `diverged_at` says when.
+    (unless `halve_diverged` is false), so that comparisons favour it. The rate in the end is in the variable `eta_w`
+    (NaN without a fixed step), and a gain that was matched in the variable `matched_gain`. Other learners that diverge
+    are NaN, and `diverged_at` says when.
 
     Parameters
     ----------
@@ -89,12 +89,13 @@ def _train(learners: dict[str, Any], learn: Callable[[Mapping[str, Any]], xr.Dat
     for _ in range(halvings):
         lost = [str(name) for name in result.learner.values[result.diverged_at.values >= 0]]
         again = {name: learners[name].slowed(0.5) for name in lost if isinstance(learners[name], GradientWeights)}
-        again = {name: learner for name, learner in again.items() if learner.eta_w > 0}
+        again = {name: learner for name, learner in again.items() if learner.eta_w != 0}
         if not again:
             break
         learners = {**learners, **again}
         result = _replaced(result, learn(again))
-    return result.assign(eta_w=("learner", [float(getattr(learner, "eta_w", np.nan)) for learner in learners.values()]))
+    rates = [getattr(learner, "eta_w", None) for learner in learners.values()]
+    return result.assign(eta_w=("learner", [np.nan if rate is None else float(rate) for rate in rates]))
 
 
 def _replaced(result: xr.Dataset, new: xr.Dataset) -> xr.Dataset:

@@ -12,8 +12,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,19 @@ from kenyon.kernels.learning import EpisodeLog, Networks, Step, act, episode_log
 from kenyon.learning import metropolis
 from kenyon.learning.protocol import Diverged, Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
+from kenyon.learning.switches import Default, acting, settle
 from kenyon.readout import Readout, standardise
 
 ROWS = 2  # fewest outputs that the kernel works on; unused ones stay at zero
 NO_TARGETS = np.zeros((0, 0), np.float32)  # for the kernel, when labels are classes
 HALVINGS = 20  # how often callers halve the steps of a learner that diverges before they give up
 SILENT_EPISODES = 1000  # consecutive episodes without an active neuron after which none is expected any more
+WORDS = {  # what these settings may say
+    "batch_cost": ("mean", "sum"),
+    "average_start": tuple(metropolis.AVERAGES),
+    "acting": ("current", "both"),
+    "scaling": ("centred", "standardised"),
+}
 CALIBRATION_EPISODES = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
 
 
@@ -48,11 +55,18 @@ class Percentile:
         return np.asarray(np.percentile(states, self.q, axis=0), np.float32)
 
 
-def initial_thresholds(start: float | str | Percentile, V: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return a threshold for each neuron, given the states of calibration episodes."""
+def _number(name: str, value: Any) -> float | int:
+    """Return a setting as a plain number, refusing it if it is out of bounds."""
+    if name == "period":
+        return _checks.integer(name, value, 1, 2**31 - 1)
+    return _checks.real(name, value, 0.0, 2.0 if name == "mu" else _checks.LARGE, open_low=name == "mu")
+
+
+def initial_thresholds(start: float | str | Percentile | None, V: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a threshold for each neuron, given the states of calibration episodes; zeros where there are none."""
     if isinstance(start, str):
         raise ValueError(f'start="{start}" must be replaced by a number: call `prelearn`, or let `train` do so')
-    return start.of(V) if isinstance(start, Percentile) else np.full(V.shape[1], start, np.float32)
+    return start.of(V) if isinstance(start, Percentile) else np.full(V.shape[1], start or 0.0, np.float32)
 
 
 class State(NamedTuple):
@@ -87,16 +101,18 @@ class State(NamedTuple):
 class Learner:
     """A readout that learns online. The five named learners differ only in their defaults.
 
+    Settings that belong to a step, to thresholds or to a search are None in a learner without it, and refused there.
+
     Parameters
     ----------
     eta_w, eta_theta
-        Learning rates of weights and thresholds, with fixed steps.
+        Learning rates of weights and, if `local`, of thresholds, with fixed steps; by default 0.0018 and 0.00018.
     batch
         Episodes per gradient step.
     batch_cost
-        The cost of a batch, whose gradient is followed and which a search compares: "mean" or "sum" over its episodes.
-        A normalised step is sized by the batch itself (mean of numerators over mean of denominators), and so takes
-        only "mean".
+        With fixed steps, the cost of a batch, whose gradient is followed and which a search compares: "mean", the
+        default, or "sum" over its episodes. A normalised step is sized by the batch itself: mean of numerators over
+        mean of denominators.
     rule
         What to learn from: `Supervised()`, the right class; `Regression()`, real numbers; or `QLearning()`, the reward
         of the action taken.
@@ -108,50 +124,52 @@ class Learner:
         Search for thresholds by Metropolis: "global", one for all neurons; "per_neuron", each perturbed independently;
         or None.
     sigma, period, beta
-        The search's step size sigma_M, the number M of batches between decisions, and its inverse temperature.
+        The search's step size sigma_M, the number M of batches between decisions, and its inverse temperature; by
+        default 0.05, 100 and 4. Prelearning searches too.
     average_start
-        Of a search: the running averages of costs start at the "first" cost, or at "zero".
+        Of a search: the running averages of costs start at the "first" cost, as by default, or at "zero".
     acting
-        Of a search by reward: "current", only the current network acts, and both learn from what it was told; or
-        "both", the proposed one acts too and is told of its own action.
+        Of a search by reward: "current", the default, only the current network acts, and both learn from what it was
+        told; or "both", the proposed one acts too and is told of its own action.
     step
         "fixed", or "normalised": sized so that a step multiplies the error of its episode by 1 - mu.
     mu, k
-        Of the normalised step: the share of an error that one step removes, and the share of thresholds in it.
+        Of the normalised step: the share of an error that one step removes, and, if `local`, the share of thresholds
+        in it; by default 0.5 and 0.005.
     start
-        Initial thresholds: a number, `Percentile(q)`, or what `prelearn` finds: "prelearned", by its method "resets",
-        or "walked", by its method "walks".
+        Initial thresholds: a number, by default 0; `Percentile(q)`; or what `prelearn` finds: "prelearned", by its
+        method "resets", or "walked", by its method "walks".
     scaling
         Without thresholds, read V "centred" or "standardised" by the calibration episodes; or None.
     """
 
-    eta_w: float = 0.0018
-    eta_theta: float = 0.00018
+    eta_w: float | None = None
+    eta_theta: float | None = None
     batch: int = 1
-    batch_cost: str = "mean"
+    batch_cost: str | None = None
     rule: Supervised | Regression | QLearning = Supervised()  # noqa: RUF009 (frozen, and so safe to share)
     thresholds: bool = True
     local: bool = False
     search: str | None = None
-    sigma: float = 0.05
-    period: int = 100
-    beta: float = 4.0
-    average_start: str = "first"
-    acting: str = "current"
+    sigma: float | None = None
+    period: int | None = None
+    beta: float | None = None
+    average_start: str | None = None
+    acting: str | None = None
     step: str = "fixed"
-    mu: float = 0.5
-    k: float = 0.005
-    start: float | str | Percentile = 0.0
+    mu: float | None = None
+    k: float | None = None
+    start: float | str | Percentile | None = None
     scaling: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("eta_w", "eta_theta", "sigma", "beta", "k"):
-            _checks.set_fields(self, **{name: _checks.real(name, getattr(self, name), 0.0, _checks.LARGE)})
-        for name in ("batch", "period"):
-            _checks.set_fields(self, **{name: _checks.integer(name, getattr(self, name), 1, 2**31 - 1)})
+        self._check_switches()
+        settle(self)
+        self._check_numbers()
+
+    def _check_switches(self) -> None:
         for name in ("thresholds", "local"):
             _checks.set_fields(self, **{name: _checks.flag(name, getattr(self, name))})
-        _checks.set_fields(self, mu=_checks.real("mu", self.mu, 0.0, 2.0, open_low=True))
         if not isinstance(self.rule, (Supervised, Regression, QLearning)):
             raise ValueError(
                 f"rule must be Supervised(), Regression() or QLearning(), not {_checks.short_repr(self.rule)}"
@@ -159,30 +177,29 @@ class Learner:
         _checks.one_of("step", self.step, ("fixed", "normalised"))
         if self.search is not None:
             _checks.one_of("search", self.search, ("global", "per_neuron"))
-        if _checks.one_of("batch_cost", self.batch_cost, ("mean", "sum")) == "sum" and self.step == "normalised":
-            raise ValueError("batch_cost='sum' needs step='fixed': a normalised step is sized by the batch itself")
-        _checks.one_of("average_start", self.average_start, tuple(metropolis.AVERAGES))
-        if self.average_start != "first" and self.search is None:
-            raise ValueError(f"average_start={self.average_start!r} needs a search: nothing else averages costs")
-        if _checks.one_of("acting", self.acting, ("current", "both")) == "both" and not self._pair_by_reward:
-            raise ValueError("acting='both' needs rule=QLearning() and a search: otherwise no pair of networks acts")
-        if self.scaling is not None:
-            _checks.one_of("scaling", self.scaling, ("centred", "standardised"))
+        for name, allowed in WORDS.items():
+            if getattr(self, name) is not None:
+                _checks.one_of(name, getattr(self, name), allowed)
+        if not self.thresholds and (self.local or self.search):
+            raise ValueError("local and search need thresholds=True: leave them out with thresholds=False")
+
+    def _check_numbers(self) -> None:
+        _checks.set_fields(self, batch=_checks.integer("batch", self.batch, 1, 2**31 - 1))
+        for name in ("eta_w", "eta_theta", "mu", "k", "sigma", "period", "beta"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Default):
+                _checks.set_fields(self, **{name: _number(name, value)})
         if isinstance(self.start, str):
             _checks.one_of("start", self.start, ("prelearned", "walked"))
-        elif not isinstance(self.start, Percentile):
+        elif self.start is not None and not isinstance(self.start, (Percentile, Default)):
             _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
-        if not self.thresholds and (self.local or self.search or self.start != 0.0):
-            raise ValueError("local, search and start must be left at their defaults with thresholds=False")
-        if self.thresholds and self.scaling:
-            raise ValueError("scaling needs thresholds=False: thresholds apply to V itself")
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> State:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
         V, source = _checks.calibration(V), _checks.instance("source", source, Source)
         n_classes = _checks.integer("n_classes", n_classes, 1 if isinstance(self.rule, Regression) else 2)
         theta = initial_thresholds(self.start, V)
-        theta_g = 0.0 if isinstance(self.start, Percentile) else float(self.start)
+        theta_g = float(self.start) if isinstance(self.start, (int, float)) else 0.0
         nets = networks(2 if self.search else 1, max(ROWS, n_classes), theta)
         state = State(
             nets, V.shape[1], n_classes, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source
@@ -248,7 +265,7 @@ class Learner:
         uniforms, temperatures = self._choices(state, len(V), n_choosing)
         out = episode_log(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
-        stride = self.batch * self.period if self.search else max(1, len(V))
+        stride = self._stride if self.search else max(1, len(V))
         chances = self._chances(state, len(V), stride)
         first = 0
         while first < len(V):
@@ -272,8 +289,8 @@ class Learner:
     def slowed(self, factor: float) -> Self:
         """Return this learner with all of its step sizes multiplied by `factor`, from 0 to 1."""
         factor = _checks.real("factor", factor, 0.0, 1.0, open_low=True)
-        rates = {name: getattr(self, name) * factor for name in ("eta_w", "eta_theta", "mu")}
-        return replace(self, **rates)
+        rates = {name: getattr(self, name) for name in ("eta_w", "eta_theta", "mu")}
+        return replace(self, **{name: rate * factor for name, rate in rates.items() if rate is not None})
 
     def readout(self, state: State) -> Readout:
         """Return what was learned so far: the current network, not the proposed one."""
@@ -325,7 +342,7 @@ class Learner:
             bool(self.local),
             normalised,
             np.float32(rate_w),
-            np.float32(rate_theta),
+            np.float32(rate_theta or 0.0),
             self.batch,
             self.batch_cost == "sum",
             isinstance(self.rule, QLearning),
@@ -333,12 +350,17 @@ class Learner:
             False,
             isinstance(self.rule, Regression),
             np.float32(self.rule.target),
-            1.0 / self.period,
+            1.0 / (self.period or 1),  # without a search, nothing reads the running average
         )
+
+    @property
+    def _stride(self) -> int:
+        """Episodes between two decisions of a search."""
+        return self.batch * (self.period or 1)
 
     def _kappa(self, V: NDArray[np.float32], theta: NDArray[np.float32]) -> float:
         """Return k S2^2 / R^2: the exchange rate between thresholds and weights."""
-        if self.step == "fixed" or not self.local:
+        if self.k is None:
             return 0.0
         x = np.maximum(V - theta, np.float32(0)).astype(np.float64)
         S2 = float((x**2).sum(axis=1).mean())
@@ -365,15 +387,16 @@ class Learner:
 
     def _propose(self, state: State, number: int, normal: float) -> State:
         """Propose thresholds shifted by sigma N(0, 1), drawn once for all neurons or once for each."""
-        delta = np.full(state.n_neurons, self.sigma * normal, np.float32)
+        sigma = self.sigma or 0.0
+        delta = np.full(state.n_neurons, sigma * normal, np.float32)
         if self.search == "per_neuron":
-            delta = metropolis.independent(state.source.generator("proposal", number), self.sigma, state.n_neurons)
-        metropolis.propose(state.nets, 0, delta, metropolis.AVERAGES[self.average_start])
+            delta = metropolis.independent(state.source.generator("proposal", number), sigma, state.n_neurons)
+        metropolis.propose(state.nets, 0, delta, metropolis.AVERAGES[self.average_start or "first"])
         return state._replace(proposed=state.theta_g + float(delta.mean(dtype=np.float64)))
 
     def _decide(self, state: State, number: int, uniform: float, normal: float) -> tuple[State, Proposal]:
         cost, proposed_cost = state.nets.running.tolist()
-        accepted = metropolis.accept(cost, proposed_cost, self.beta, uniform)
+        accepted = metropolis.accept(cost, proposed_cost, self.beta or 0.0, uniform)
         record = Proposal(state.theta_g, state.proposed, cost, proposed_cost, accepted)
         if accepted:
             metropolis.keep_proposed(state.nets, 0)
@@ -401,7 +424,7 @@ class Learner:
             return state._replace(silent=0)
         ends = np.concatenate([[-1 - state.silent], np.flatnonzero(norm2), [len(norm2)]])
         runs = np.diff(ends) - 1
-        limit = max(SILENT_EPISODES, 10 * self.batch * self.period) if self.search else SILENT_EPISODES
+        limit = max(SILENT_EPISODES, 10 * self._stride) if self.search else SILENT_EPISODES
         if runs.max() >= limit:
             message = f"no neuron was active for {limit} consecutive episodes: all thresholds exceed all states; "
             remedy = "use smaller eta_w and eta_theta, or a lower start"
@@ -416,7 +439,18 @@ class Learner:
         if self.thresholds:
             advice += ", or a higher start, which makes |x| smaller"
         times = f" times the batch of {n}" if n > 1 else ""
-        return f"eta_w |x|^2{times} = {n * self.eta_w * norm2:.3g}, but steps are stable only below 2; {advice}"
+        return (
+            f"eta_w |x|^2{times} = {n * (self.eta_w or 0.0) * norm2:.3g}, but steps are stable only below 2; {advice}"
+        )
+
+
+Kind = TypeVar("Kind", bound=Learner)
+
+
+def changed(learner: Kind, **changes: Any) -> Kind:
+    """Return a learner with other settings, and without those of its own that would then do nothing."""
+    own = {field.name: getattr(learner, field.name) for field in fields(learner) if field.init}
+    return type(learner)(**acting({**own, **changes}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -439,7 +473,7 @@ class Metropolis(Learner):
     """Gradient descent on the weights, Metropolis search for one common threshold. Parameters as in `Learner`."""
 
     search: str | None = "global"
-    start: float | str | Percentile = "prelearned"
+    start: float | str | Percentile | None = "prelearned"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -448,7 +482,7 @@ class Composed(Learner):
 
     local: bool = True
     search: str | None = "global"
-    start: float | str | Percentile = "prelearned"
+    start: float | str | Percentile | None = "prelearned"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -457,4 +491,4 @@ class Normalised(Learner):
 
     local: bool = True
     step: str = "normalised"
-    start: float | str | Percentile = Percentile(85.0)
+    start: float | str | Percentile | None = Percentile(85.0)

@@ -59,7 +59,8 @@ def prelearn(
     Parameters
     ----------
     learner
-        A learner with thresholds, whose own `start` does not matter. One without a search gets a global search here.
+        A learner with thresholds, whose own `start` does not matter. One without a search gets a global search here, to
+        which its `sigma`, `period` and `beta` belong if it has start="prelearned".
     reservoir, task
         What it will learn.
     seed
@@ -103,7 +104,7 @@ def prelearn_all(
     for name, learner in learners.items():
         if not learner.thresholds:
             raise ValueError(f"learner {name} has no thresholds, so there is nothing to prelearn")
-        steps = _checks.integer("steps", steps, learner.period)
+        steps = _checks.integer("steps", steps, learner.period or 1)
     if not learners:
         return {}
     n_episodes = episodes_needed(learners, steps)
@@ -129,6 +130,7 @@ class _Starts:
     def __init__(self, learner: Learner, V: NDArray[np.float32], n_classes: int, steps: int, source: Source) -> None:
         self.learner = replace(learner, start=0.0, search=learner.search or "global")
         self.method = "walks" if learner.start == METHODS["walks"] else "resets"
+        self.period, self.sigma, self.beta = learner.period or 1, learner.sigma or 0.0, learner.beta or 0.0
         self.source = source
         self.starts = np.quantile(V.astype(np.float64), np.linspace(0.0, 0.95, STARTS)).astype(np.float64, copy=False)
         if self.method == "resets":
@@ -143,7 +145,7 @@ class _Starts:
 
     def take(self, batch: Batch) -> None:
         """Learn from a batch, up to the last of this learner's steps."""
-        stride = self.learner.batch * self.learner.period
+        stride = self.learner.batch * self.period
         n, first = min(len(batch.items), self.last - self.episode), 0
         while first < n:
             last = min(n, first + stride - self.episode % stride)
@@ -179,11 +181,11 @@ class _Starts:
         rng = self.source.generator("proposal", number)
         self.nets.W[:] = 0
         for i in range(STARTS):
-            delta = np.full(self.n_neurons, learner.sigma * rng.standard_normal(), np.float32)
+            delta = np.full(self.n_neurons, self.sigma * rng.standard_normal(), np.float32)
             if learner.search == "per_neuron":
-                delta = metropolis.independent(rng, learner.sigma, self.n_neurons)
+                delta = metropolis.independent(rng, self.sigma, self.n_neurons)
             self.nets.theta[2 * i, : self.n_neurons] = self.theta_g[i]
-            metropolis.propose(self.nets, i, delta, metropolis.AVERAGES[learner.average_start])
+            metropolis.propose(self.nets, i, delta, metropolis.AVERAGES[learner.average_start or "first"])
             self.proposed[i] = self.theta_g[i] + float(delta.mean(dtype=np.float64))
 
     def _decide(self) -> None:
@@ -191,7 +193,7 @@ class _Starts:
         costs = np.empty(STARTS)
         for i in range(STARTS):
             cost, proposed_cost = self.nets.running[2 * i], self.nets.running[2 * i + 1]
-            if metropolis.accept(cost, proposed_cost, self.learner.beta, rng.random()):
+            if metropolis.accept(cost, proposed_cost, self.beta, rng.random()):
                 cost = proposed_cost
                 if self.method == "walks":
                     self.theta_g[i] = self.proposed[i]

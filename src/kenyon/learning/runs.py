@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, metrics
+from kenyon.learning.learners import Learner, changed
 from kenyon.learning.prelearning import Prelearned
 from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source
 from kenyon.readout import Readout, weighted_sums
@@ -38,8 +38,8 @@ class Run:
         self.correct = np.zeros(len(edges) - 1)  # right choices in each bin
         self.proposals = np.zeros(2)  # kept, and made
         self.failure = found if isinstance(found, Diverged) else None
-        if isinstance(found, Prelearned):
-            self.learner = replace(learner, start=found.theta_g)  # type: ignore[type-var]
+        if isinstance(found, Prelearned) and isinstance(learner, Learner):
+            self.learner = changed(learner, start=found.theta_g)
         elif self.failure and not self.record:
             raise self.failure
 

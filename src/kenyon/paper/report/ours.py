@@ -151,7 +151,7 @@ def halved(results: Results) -> list[Change]:
     changes = []
     for where, name, data in _runs(results):
         configured = json.loads(data.attrs["learners"])[name]
-        if configured["kind"] == "GradientWeights" and "eta_w" in data:
+        if configured["kind"] == "GradientWeights" and configured["step"] == "fixed" and "eta_w" in data:
             lower = data.eta_w.values[data.eta_w.values < configured["eta_w"] * 0.99]
             if len(lower):
                 words = f"{configured['eta_w']:g} to {listing([f'{rate:g}' for rate in np.unique(lower)])}"

@@ -27,7 +27,7 @@ from kenyon.paper.verdicts import Effect, Verdict, Word
 
 HEAVY = 1_500_000  # bytes of an SVG above which the PNG is shown
 CHOICES = {  # numbers quoted in the section on what the paper left open
-    "eta_w": Learner.eta_w,
+    "eta_w": Learner().eta_w,
     "eta_w_on_sequences": ON_SEQUENCES["GradientWeights"]["eta_w"],
     "batches": BATCHES,
     "walks": STARTS,
