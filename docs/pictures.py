@@ -53,9 +53,10 @@ def save(figure: Figure, name: str) -> None:
 
 
 def environment() -> NDArray[np.uint8]:
-    """Render an episode as its environment does."""
+    """Render a decided episode as its environment does."""
     env = ReservoirFeatures(TaskEnv(kn.SequenceTask(kn.load_odours()), render_mode="rgb_array"), kn.Reservoir(200))
     env.reset(seed=0)
+    env.step(1)
     return env.render()
 
 

@@ -49,7 +49,8 @@ def inputs(task, draw):
         for step in range(task.n_steps):
             clean = scaled[task.items[item][step // task.steps]]
             for channel in range(len(clean)):
-                xi = normal_pair(key, (step, channel // 2))[channel % 2]
+                source = 0 if task.noise_kind == "common" else channel
+                xi = normal_pair(key, (step, source // 2))[source % 2]
                 out[episode, step, channel] = clean[channel] * (1 + task.noise * xi)
     return out
 
@@ -68,7 +69,8 @@ def gradient_step(W, theta, V, labels, learner, kappa=0.0):
         rate_w = learner.mu / denominator if denominator > 0 else 0.0
         rate_theta = kappa * rate_w
     else:
-        rate_w, rate_theta = learner.eta_w, learner.eta_theta
+        n = len(V) if learner.batch_cost == "sum" else 1
+        rate_w, rate_theta = n * learner.eta_w, n * (learner.eta_theta or 0.0)
     return W + rate_w * dW, theta + rate_theta * dtheta if learner.local else theta, np.array(costs)
 
 
@@ -84,20 +86,24 @@ def choose(y, temperature, u):
     return int(np.searchsorted(np.cumsum(p)[:-1], u * p.sum(), side="right"))
 
 
-def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0):
-    """One batch of Q-learning in float64: new W and theta, costs, actions."""
+def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0, followed=None, rewards=None):
+    """One batch of Q-learning in float64: new W and theta, costs, actions, which are those `followed` if given.
+
+    Rewards are given too, or those of the rule.
+    """
     dW, dtheta, denominator, costs, actions = np.zeros_like(W), np.zeros_like(theta), 0.0, [], []
-    for v, label, u in zip(V, labels, uniforms, strict=True):
+    for n, (v, label, u) in enumerate(zip(V, labels, uniforms, strict=True)):
         x = np.maximum(0, v - theta) if learner.thresholds else v
         Q = W @ x
-        a = choose(Q, learner.rule.temperature, u)
-        e = learner.rule.reward * (a == label) - Q[a]
+        a = choose(Q, learner.rule.temperature, u) if followed is None else followed[n]
+        e = (learner.rule.reward * (a == label) if rewards is None else rewards[n]) - Q[a]
         dW[a] += e * x / len(V)
         dtheta -= (x > 0) * e * W[a] / len(V)
         denominator += (x @ x + kappa * W[a] ** 2 @ (x > 0)) / len(V)
         costs.append(e * e)
         actions.append(a)
-    rate_w, rate_theta = learner.eta_w, learner.eta_theta
+    n = len(V) if learner.batch_cost == "sum" else 1
+    rate_w, rate_theta = n * (learner.eta_w or 0.0), n * (learner.eta_theta or 0.0)
     if learner.step == "normalised":
         rate_w = learner.mu / denominator if denominator > 0 else 0.0
         rate_theta = kappa * rate_w
@@ -105,17 +111,27 @@ def reward_step(W, theta, V, labels, uniforms, learner, kappa=0.0):
     return W + rate_w * dW, new_theta, np.array(costs), np.array(actions)
 
 
-def learn(W, theta, V, labels, learner, uniforms):
-    """Batch after batch: new W and theta, and the running average of their costs."""
-    average = None
+def learn(W, theta, V, labels, learner, uniforms, followed=None):
+    """Batch after batch: new W and theta, the running average of their costs, and actions (by reward)."""
+    average, taken = None if learner.average_start == "first" else 0.0, []
     for first in range(0, len(V), learner.batch):
         part = slice(first, first + learner.batch)
         if hasattr(learner.rule, "reward"):
-            W, theta, costs, _ = reward_step(W, theta, V[part], labels[part], uniforms[part], learner)
+            told = V[part], labels[part], uniforms[part], learner, 0.0, followed[part] if followed else None
+            W, theta, costs, actions = reward_step(W, theta, *told)
+            taken += list(actions)
         else:
             W, theta, costs = gradient_step(W, theta, V[part], labels[part], learner)
-        average = costs.mean() if average is None else average + (costs.mean() - average) / learner.period
-    return W, theta, average
+        E = costs.sum() if learner.batch_cost == "sum" else costs.mean()
+        average = E if average is None else average + (E - average) / learner.period
+    return W, theta, average, taken
+
+
+def learn_pair(W, theta, delta, V, labels, learner, uniforms):
+    """The current network and one with shifted thresholds, which acts by itself only if both act."""
+    current = learn(W, theta, V, labels, learner, uniforms[:, 0])
+    followed = current[3] if learner.acting == "current" else None
+    return current, learn(W, theta + delta, V, labels, learner, uniforms[:, 1], followed)
 
 
 def metropolis(learner, V, labels, source, n_classes):
@@ -133,8 +149,7 @@ def metropolis(learner, V, labels, source, n_classes):
         delta = learner.sigma * source.normals("proposal", number, 1)[0]
         if learner.search == "per_neuron":
             delta = learner.sigma * source.generator("proposal", number).standard_normal(V.shape[1])
-        current = learn(W, theta, V[part], labels[part], learner, uniforms[part, 0])
-        proposed = learn(W, theta + delta, V[part], labels[part], learner, uniforms[part, 1])
+        current, proposed = learn_pair(W, theta, delta, V[part], labels[part], learner, uniforms[part])
         u = source.uniforms("acceptance", number + 1, 1)[0, 0]
         accepted = u < np.exp(-learner.beta * (proposed[2] - current[2]))
         decisions.append((theta_g, theta_g + np.mean(delta), current[2], proposed[2], accepted))
@@ -143,11 +158,13 @@ def metropolis(learner, V, labels, source, n_classes):
     return decisions
 
 
-def prelearn(learner, V, labels, source, n_classes, n_starts=10):
+def prelearn(learner, V, labels, source, n_classes, method, n_starts=10):
     """The start that prelearning chooses, where all walks end, and their average costs."""
     ends, costs = np.quantile(V[:1000], np.linspace(0, 0.95, n_starts)), []
+    if method == "resets":
+        ends[0] = 0.0
     n, per_neuron = learner.batch * learner.period, learner.search == "per_neuron"
-    uniforms = source.uniforms("choice", 0, len(V))[:, 0]
+    uniforms = source.uniforms("choice", 0, len(V))[:, [0, 0]]
     for number in range(len(V) // n):
         part, kept = slice(n * number, n * (number + 1)), []
         shown = V[part], labels[part], learner, uniforms[part]
@@ -157,10 +174,11 @@ def prelearn(learner, V, labels, source, n_classes, n_starts=10):
             if per_neuron:
                 delta = learner.sigma * normals.standard_normal(V.shape[1])
             from_nothing = np.zeros((n_classes, V.shape[1]))
-            current = learn(from_nothing, np.full(V.shape[1], ends[i]), *shown)[2]
-            proposed = learn(from_nothing, ends[i] + delta, *shown)[2]
+            pair = learn_pair(from_nothing, np.full(V.shape[1], ends[i]), delta, *shown)
+            current, proposed = pair[0][2], pair[1][2]
             accepted = chances.random() < np.exp(-learner.beta * (proposed - current))
-            ends[i] += accepted * delta.mean()
+            if method == "walks":
+                ends[i] += accepted * delta.mean()
             kept.append(proposed if accepted else current)
         costs.append(kept)
     means = np.mean(costs, axis=0)

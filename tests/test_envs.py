@@ -1,3 +1,5 @@
+import dataclasses
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -90,6 +92,143 @@ def test_features_are_those_of_the_reservoir():
     np.testing.assert_array_equal(observations[0], V)
     assert many.observation_space.contains(observations)
     np.testing.assert_array_equal(many.step(np.zeros(3, int))[0], observations)
+
+
+@pytest.mark.parametrize("task", [kn.StaticTask(kn.load_odours(), 10), kn.SequenceTask(kn.load_odours(), 2)])
+def test_a_seed_begins_the_stream_that_training_with_it_learns_from(task):
+    reservoir = kn.Reservoir(50)
+    stream = next(reservoir.stream(task, 6, seed=5, batch_size=6))
+    single = envs.ReservoirFeatures(envs.TaskEnv(task), reservoir)
+    shown = [single.reset(seed=5), *(single.reset() for _ in range(5))]
+    np.testing.assert_array_equal([states for states, _ in shown], stream.states)
+    assert [info["item"] for _, info in shown] == stream.items.tolist()
+    many, info = envs.ReservoirFeaturesVector(envs.TaskVectorEnv(task, 6), reservoir).reset(seed=5)
+    np.testing.assert_array_equal(many, stream.states)
+    np.testing.assert_array_equal(info["item"], stream.items)
+
+
+TASK, RESERVOIR = kn.StaticTask(kn.load_odours(), 10, 3), kn.Reservoir(60)
+RULE = kn.QLearning(reward=10.0, temperature=kn.Schedule(3.0, 1.0, 100))
+LEARNERS = {
+    "weights": kn.GradientWeights(rule=RULE),
+    "thresholds": kn.GradientThresholds(rule=RULE),
+    "metropolis": kn.Metropolis(rule=RULE, start=0.2, period=5),
+    "composed": kn.Composed(rule=RULE, start=0.2, period=5),
+    "normalised": kn.Normalised(rule=RULE),
+}
+
+
+def trained(learner, name, n):
+    """Return the weights and thresholds that `train` ends with, through a learner that shows its last readout."""
+    seen = {}
+
+    class Watched:
+        begin, update = learner.begin, learner.update
+
+        def readout(self, state):
+            seen["readout"] = learner.readout(state)
+            return seen["readout"]
+
+    curve = kn.train({name: Watched()}, RESERVOIR, TASK, n, seed=4, n_bins=n, n_test=5).training_accuracy
+    return seen["readout"], curve[0].values
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_agent_in_the_environment_learns_what_train_learns(name, batch):
+    learner, n = dataclasses.replace(LEARNERS[name], batch=batch), 150
+    expected, curve = trained(learner, name, n)
+    env = envs.ReservoirFeatures(envs.TaskEnv(TASK), RESERVOIR)
+    V = np.stack([env.reset(seed=4)[0], *(env.reset()[0] for _ in range(n - 1))])
+    state, rewards = learner.begin(V, TASK.n_classes, kn.Source(4, name)), []
+    states, _ = env.reset(seed=4)
+    for _ in range(n):
+        actions = learner.act(state, states[None])
+        rewards.append(env.step(actions[0])[1])
+        state, _ = learner.learn(state, states[None], actions, rewards[-1:])
+        states, _ = env.reset()
+    found = learner.readout(state)
+    np.testing.assert_array_equal(found.W, expected.W)
+    np.testing.assert_array_equal(found.theta, expected.theta)
+    np.testing.assert_array_equal(np.array(rewards) / 10, curve)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_many_agents_side_by_side_learn_what_train_learns_with_batches_of_as_many(name):
+    learner, n = dataclasses.replace(LEARNERS[name], batch=10), 150
+    expected, curve = trained(learner, name, n)
+    env = envs.ReservoirFeaturesVector(envs.TaskVectorEnv(TASK, 10), RESERVOIR)
+    V = next(RESERVOIR.stream(TASK, n, seed=4, batch_size=n)).states
+    state, rewarded = learner.begin(V, TASK.n_classes, kn.Source(4, name)), []
+    states, _ = env.reset(seed=4)
+    for _ in range(n // 10):
+        actions = learner.act(state, states)
+        _, rewards, *_ = env.step(actions)
+        state, _ = learner.learn(state, states, actions, rewards)
+        rewarded += (rewards > 0).tolist()
+        states, *_ = env.step(actions)
+    found = learner.readout(state)
+    np.testing.assert_array_equal(found.W, expected.W)
+    np.testing.assert_array_equal(found.theta, expected.theta)
+    np.testing.assert_array_equal(rewarded, curve)
+
+
+class Bandit(gym.Env):
+    """A user's own: series of one of four waves; pulling an arm pays a noisy real number that depends on both."""
+
+    observation_space = gym.spaces.Box(0, 3, (20, 2), np.float32)
+    action_space = gym.spaces.Discrete(3)
+    means = np.array([[2.0, -1.0, 0.0], [-3.0, 0.5, 1.5], [0.0, 4.0, 1.0], [-1.0, -2.0, -0.2]])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.wave = self.np_random.integers(4)
+        steps = np.arange(20)[:, None] * 0.3 * (1 + self.wave) + np.arange(2)
+        return (1.5 + np.sin(steps) + 0.05 * self.np_random.normal(size=(20, 2))).clip(0, 3).astype(np.float32), {}
+
+    def step(self, action):
+        return np.zeros((20, 2), np.float32), self.np_random.normal(self.means[self.wave, action], 0.5), True, False, {}
+
+    def render(self):
+        return "as it is"
+
+
+def test_another_s_environment_is_learned_from_its_own_rewards():
+    env = envs.ReservoirFeatures(Bandit(), kn.Reservoir(100, n_inputs=2, leak_rate=0.3))
+    V = np.stack([env.reset(seed=0)[0], *(env.reset()[0] for _ in range(199))])
+    learner = kn.Normalised(rule=kn.QLearning(reward=4.0, temperature=kn.Schedule(3.0, 0.2, 1000)), mu=0.2)
+    state, rewards = learner.begin(V, 3, kn.Source(0, "agent")), []
+    for _ in range(1500):
+        states, _ = env.reset()
+        [action] = learner.act(state, states[None])
+        _, reward, *_ = env.step(action)
+        state, _ = learner.learn(state, states[None], [action], [reward])
+        rewards.append(reward)
+    best, blind = Bandit.means.max(axis=1).mean(), Bandit.means.mean()
+    assert np.mean(rewards[:100]) < best / 2 + blind / 2 < 0.75 * best < np.mean(rewards[-500:])
+    assert env.render() == "as it is"
+
+
+def test_pictures_show_the_action_and_the_reward_once_there_are_any(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("matplotlib.figure.Figure.suptitle", lambda figure, text, **style: drawn.append(text))
+    env = envs.TaskEnv(kn.StaticTask(kn.load_odours(), 10), reward=2.5, render_mode="rgb_array")
+    _, info = env.reset(seed=0)
+    right = int(env.task.labels[info["item"]])
+    for action in (right, 1 - right):
+        env.reset(seed=0)
+        env.render()
+        env.step(action)
+        env.render()
+    names = " - ".join(info["odours"])
+    assert drawn[::2] == [f"{names}\nbefore the decision"] * 2
+    assert drawn[1] == f"{names}\naction {right}, right: reward 2.5"
+    assert drawn[3] == f"{names}\naction {1 - right}, but {right} was right: reward 0"
+    before = envs.ReservoirFeatures(env, kn.Reservoir(50))
+    before.reset(seed=0)
+    picture = before.render()
+    before.step(right)
+    assert picture.shape == before.render().shape
 
 
 def test_pictures_show_the_episode():

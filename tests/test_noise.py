@@ -77,3 +77,28 @@ def test_neighbouring_seeds_are_uncorrelated():
     task = kn.StaticTask(ones, 2, noise=0.125)
     a, b = (task.inputs(200, seed=seed).ravel() - 1 for seed in (0, 1))
     assert abs(np.corrcoef(a, b)[0, 1]) < 4.5 / np.sqrt(a.size)
+
+
+def test_common_noise_is_standard_normal_and_the_same_in_all_channels():
+    ones = kn.Odours(["a", "b"], np.ones((2, 3)))
+    task = kn.StaticTask(ones, 2, steps=40, noise=0.125, noise_kind="common")
+    xi = (task.inputs(3000, seed=11).astype(np.float64) - 1) / 0.125
+    assert (xi == xi[:, :, :1]).all()
+    flat = xi[:, :, 0].ravel()
+    assert abs(flat.mean()) < 4.5 / np.sqrt(flat.size)
+    assert abs(flat.var() - 1) < 4.5 * np.sqrt(2 / flat.size)
+    assert stats.kstest(flat, "norm").pvalue > 1e-4
+    for a, b in ((xi[1:], xi[:-1]), (xi[:, 1:], xi[:, :-1])):
+        assert abs(np.corrcoef(a[:, :, 0].ravel(), b[:, :, 0].ravel())[0, 1]) < 4.5 / np.sqrt(a[:, :, 0].size)
+
+
+def test_common_noise_is_that_of_the_first_channel_and_does_not_depend_on_the_cut():
+    odours, settings = kn.load_odours(), {"n_stimuli": 9, "steps": 4}
+    task = kn.StaticTask(odours, noise_kind="common", **settings)
+    np.testing.assert_array_equal(task.inputs(70, 3)[..., 0], kn.StaticTask(odours, **settings).inputs(70, 3)[..., 0])
+    reservoir = kn.Reservoir(40)
+    whole = next(reservoir.stream(task, 70, 3, batch_size=70)).states
+    for batch_size in (1, 9, 33):
+        parts = [batch.states for batch in reservoir.stream(task, 70, 3, batch_size=batch_size, threads=2)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+    np.testing.assert_array_equal(reservoir.run(task.inputs(70, 3)), whole)

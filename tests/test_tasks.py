@@ -24,10 +24,37 @@ def test_smaller_static_task_is_part_of_a_larger_one():
     assert set(small.items[:, 0]) <= set(large.items[:, 0])
 
 
-@given(st.integers(2, 4), st.integers(1, 6), st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
-def test_sequence_task_is_built_as_specified(n_classes, n_bases, seed):
-    task = kn.SequenceTask(ODOURS, n_bases, n_classes, seed)
+def test_stimuli_are_the_papers_up_to_140_and_any_beyond(odours):
+    of_the_paper = set(range(140))
+    assert odours.names[:140] == kn.load_odours("paper").names
+    assert set(kn.StaticTask(odours, 140, seed=3).items[:, 0]) == of_the_paper
+    assert set(kn.StaticTask(odours, 100, seed=3).items[:, 0]) < of_the_paper
+    assert not set(kn.StaticTask(odours, 141, seed=3).items[:, 0]) <= of_the_paper
+    assert not set(kn.StaticTask(odours, 100, seed=3, pool="all").items[:, 0]) <= of_the_paper
+    assert set(kn.SequenceTask(odours, 100, seed=3).items.ravel()) == of_the_paper
+    assert set(kn.SequenceTask(odours, 100, seed=3, pool="all").items.ravel()) == set(range(176))
+    many = kn.SequenceTask(odours, 1, 150, seed=3)  # 140 odours have too few for 150 perturbations
+    assert not set(many.items.ravel()) <= of_the_paper
+
+
+@pytest.mark.parametrize(
+    "table",
+    [ODOURS[:60], ODOURS.resample(200, 1), kn.Odours(list("abcdefgh"), np.eye(8))],
+    ids=["part", "resampled", "own"],
+)
+@pytest.mark.parametrize(
+    "make", [lambda *a, **b: kn.StaticTask(*a, 8, **b), lambda *a, **b: kn.SequenceTask(*a, 2, **b)]
+)
+def test_other_tables_have_one_pool(table, make):
+    default, everything = make(table, seed=4), make(table, seed=4, pool="all")
+    np.testing.assert_array_equal(default.items, everything.items)
+    np.testing.assert_array_equal(default.labels, everything.labels)
+
+
+@given(st.sampled_from(["own", "shared"]), st.integers(2, 4), st.integers(1, 6), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_sequence_task_is_built_as_specified(contexts, n_classes, n_bases, seed):
+    task = kn.SequenceTask(ODOURS, n_bases, n_classes, seed, contexts=contexts)
     assert len(task) == 3 * n_classes**2 * n_bases
     assert len({tuple(item) for item in task.items}) == len(task)
     assert (np.bincount(task.labels) == len(task) // n_classes).all()
@@ -48,6 +75,47 @@ def test_sequence_task_is_built_as_specified(n_classes, n_bases, seed):
         known = np.nanmax(contexts, axis=0)  # all positions' contexts come from one base
         for context in contexts:
             assert ((context == known) | np.isnan(context)).all()
+
+
+@given(st.integers(2, 4), st.integers(1, 4), st.integers(0, 1000), st.sampled_from([12, 176]))
+@settings(max_examples=40, deadline=None)
+def test_with_shared_contexts_no_element_and_no_context_tells_the_class(n_classes, n_bases, seed, n_odours):
+    task = kn.SequenceTask(ODOURS[:n_odours], n_bases, n_classes, seed, contexts="shared")
+    assert (np.diff(np.sort(task.items, axis=1)) > 0).all()  # three different stimuli
+    balanced = _labels_by(task, lambda item, position: [(place, item[place]) for place in range(3)])
+    balanced |= _labels_by(task, lambda item, position: [(position, *np.delete(item, position))])
+    for labels in balanced.values():
+        counts = np.bincount(labels, minlength=n_classes)
+        assert (counts == counts[0]).all()
+
+
+def _labels_by(task, keys):
+    found = {}
+    for item, label, position in zip(task.items.tolist(), task.labels, task.positions.tolist(), strict=True):
+        for key in keys(item, position):
+            found.setdefault(key, []).append(label)
+    return found
+
+
+def test_a_new_context_of_a_perturbation_occurs_once():
+    task = kn.SequenceTask(ODOURS, 5, seed=2)
+    found = _labels_by(task, lambda item, position: [(position, *np.delete(item, position))])
+    assert sorted(map(len, found.values())) == [1] * (~task.own_context).sum() + [2] * 15
+
+
+@pytest.mark.parametrize("contexts", ["own", "shared"])
+def test_positions_and_contexts_of_sequences_are_known(contexts):
+    task = kn.SequenceTask(ODOURS, 3, 2, seed=1, contexts=contexts)
+    for base in np.split(np.arange(len(task)), 3):
+        own = base[task.own_context[base]]
+        elements = [set(task.items[own[task.positions[own] != p], p]) for p in range(3)]
+        (a,), (b,), (c,) = elements  # where it is not perturbed, the base's own context shows the base
+        for item, position, is_own in zip(task.items[base], task.positions[base], task.own_context[base], strict=True):
+            assert item[position] != (a, b, c)[position]
+            same = np.delete(item, position) == np.delete((a, b, c), position)
+            assert same.all() if is_own else not same.any()
+    with pytest.raises(ValueError, match="read-only"):
+        task.own_context[0] = False
 
 
 def test_neither_perturbation_nor_base_context_alone_tells_the_class():
@@ -82,6 +150,10 @@ def test_largest_sequence_task_of_few_odours_is_still_distinct():
         (lambda: kn.SequenceTask(ODOURS, 0), "n_bases .*at least 1, not 0"),
         (lambda: kn.SequenceTask(ODOURS[:5], 1), "12 different sequences of three odours, too many for 5 odours"),
         (lambda: kn.SequenceTask(ODOURS[:7], 30), "360 different sequences .* too many for 7 odours"),
+        (lambda: kn.SequenceTask(ODOURS[:6], 1, contexts="shared"), "12 different sequences .* too many for 6 odours"),
+        (lambda: kn.SequenceTask(ODOURS, contexts="new"), "contexts must be one of 'own', 'shared', not 'new'"),
+        (lambda: kn.StaticTask(ODOURS, pool="fruits"), "pool must be one of 'paper', 'all', not 'fruits'"),
+        (lambda: kn.StaticTask(ODOURS, noise_kind="pink"), "noise_kind must be one of 'per_channel', 'common'"),
         (lambda: kn.SequenceTask(ODOURS[:6], 10), "120 different sequences .* too many for 6 odours"),
     ],
 )
@@ -110,7 +182,15 @@ def test_an_episode_is_the_same_wherever_it_is_drawn_from():
     assert not np.array_equal(far.keys[1], whole.keys[0])
 
 
-@pytest.mark.parametrize("task", [kn.StaticTask(ODOURS, 9, steps=4), kn.SequenceTask(ODOURS, 1, steps=2)])
+@pytest.mark.parametrize(
+    "task",
+    [
+        kn.StaticTask(ODOURS, 9, steps=4),
+        kn.SequenceTask(ODOURS, 1, steps=2),
+        kn.StaticTask(ODOURS, 9, steps=4, noise_kind="common"),
+        kn.SequenceTask(ODOURS, 2, steps=2, noise_kind="common").split(2)[0],
+    ],
+)
 def test_inputs_are_those_of_the_oracle(task):
     expected = naive.inputs(task, task.draw(40, seed=3))
     np.testing.assert_allclose(task.inputs(40, seed=3), expected, rtol=3e-5, atol=3e-6)
@@ -120,6 +200,6 @@ def test_every_odour_is_as_likely_to_be_in_a_static_task(odours):
     n_seeds, n_stimuli = 300, 44
     counts = np.zeros(len(odours))
     for seed in range(n_seeds):
-        np.add.at(counts, kn.StaticTask(odours, n_stimuli, seed=seed).items[:, 0], 1)
+        np.add.at(counts, kn.StaticTask(odours, n_stimuli, seed=seed, pool="all").items[:, 0], 1)
     p = n_stimuli / len(odours)
     assert (np.abs(counts / n_seeds - p) < 4.5 * np.sqrt(p * (1 - p) / n_seeds)).all()

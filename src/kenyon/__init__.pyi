@@ -34,6 +34,7 @@ from kenyon.learning.rules import Schedule as Schedule
 from kenyon.learning.rules import Supervised as Supervised
 from kenyon.learning.training import train as train
 from kenyon.learning.training import train_in_turn as train_in_turn
+from kenyon.matching import matched_gain as matched_gain
 from kenyon.metrics import episodes_to_reach as episodes_to_reach
 from kenyon.metrics import overlap as overlap
 from kenyon.metrics import specificity as specificity

@@ -177,6 +177,14 @@ def targets(value: ArrayLike, n: int, n_outputs: int) -> NDArray[np.float32]:
     return single("targets", found)
 
 
+def rewards(value: ArrayLike, n: int) -> NDArray[np.float32]:
+    """Return `value` as `n` finite rewards in single precision."""
+    found = numbers("rewards", value, f"({n},)", 1)
+    if len(found) != n:
+        raise ValueError(f"rewards must be {n} numbers, one per row of states, not {len(found)}")
+    return single("rewards", found)
+
+
 def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32]:
     """Return `value` as hidden states (n, n_neurons) in single precision, without checking that they are finite."""
     width = "n_neurons" if n_neurons is None else n_neurons

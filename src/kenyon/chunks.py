@@ -20,7 +20,7 @@ def equal_lengths(series: NDArray[np.float32]) -> Episodes:
     """Return series of equal lengths as the kernels take them."""
     n, n_steps, n_channels = series.shape
     shown = np.arange(n * n_steps, dtype=np.intp).reshape(n, n_steps)
-    return Episodes(series.reshape(-1, n_channels), shown, 1, np.float32(0), np.zeros((n, 2), np.uint32))
+    return Episodes(series.reshape(-1, n_channels), shown, 1, np.float32(0), False, np.zeros((n, 2), np.uint32))
 
 
 def padded(series: Sequence[NDArray[np.float32]]) -> Episodes:
@@ -31,7 +31,8 @@ def padded(series: Sequence[NDArray[np.float32]]) -> Episodes:
     starts = 1 + np.cumsum(lengths) - lengths
     shown = np.arange(n_steps) - (n_steps - lengths)[:, None]
     shown = np.where(shown >= 0, shown + starts[:, None], 0)
-    return Episodes(np.concatenate([silence, *series]), shown, 1, np.float32(0), np.zeros((len(series), 2), np.uint32))
+    keys = np.zeros((len(series), 2), np.uint32)
+    return Episodes(np.concatenate([silence, *series]), shown, 1, np.float32(0), False, keys)
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:

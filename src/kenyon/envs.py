@@ -2,6 +2,7 @@
 
 An observation is what the input channels receive over an episode, noise included, shape (n_steps, n_channels). An
 action is a class, and the right one is rewarded. `ReservoirFeatures` turns observations into reservoir states.
+`reset(seed=s)` begins the stream of episodes that `train(..., seed=s)` learns from, and later resets go on in it.
 Importing this module registers `kenyon/Static-v0` and `kenyon/Sequence-v0` for `gymnasium.make` and its `make_vec`.
 """
 
@@ -44,7 +45,8 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
     reward
         Reward for the right action; the others get 0.
     render_mode
-        "rgb_array": `render` returns a picture of the episode: the odour, the hidden state and a sparse code.
+        "rgb_array": `render` returns a picture of the episode: the odour, the hidden state and a sparse code, and after
+        the decision the action, the right one and the reward.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 (as Gymnasium has it)
@@ -56,13 +58,15 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
         self.render_mode = render_mode
         self.observation_space, self.action_space = _spaces(task)
         self._episode = _Episodes(task, 1)
+        self._outcome: tuple[int, int, float] | None = None  # action, right action and reward, once decided
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin the next episode; with a seed, the first episode of that seed."""
         super().reset(seed=None if seed is None else _checks.integer("seed", seed, 0))
-        self._episode.next(self.np_random if seed is not None or self._episode.seed is None else None)
+        self._episode.next(seed, self.np_random)
+        self._outcome = None
         return self._episode.inputs[0], self._info()
 
     def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -71,7 +75,9 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
             raise gym.error.ResetNeeded("this episode is over: call reset() before the next step()")
         chosen = _checks.integer("action", action, 0, self.task.n_classes - 1)
         self._episode.over = True
-        right = chosen == int(self._episode.draw.labels[0])
+        label = int(self._episode.draw.labels[0])
+        right = chosen == label
+        self._outcome = chosen, label, self.reward * right
         return self._episode.inputs[0].copy(), self.reward * right, True, False, {**self._info(), "right": right}
 
     def render(self) -> Any:
@@ -88,7 +94,7 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
             reservoir = Reservoir(200, n_inputs=len(self.task.odours.channels))
         theta = _thresholds(theta, _checks.instance("reservoir", reservoir, Reservoir))
         title = " - ".join(self.task.names(int(self._episode.draw.items[0])))
-        return draw_episode(self._episode.inputs[0], reservoir, theta, title)
+        return draw_episode(self._episode.inputs[0], reservoir, theta, title, self._outcome)
 
     def _info(self) -> dict[str, Any]:
         item = int(self._episode.draw.items[0])
@@ -125,7 +131,7 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin the next episodes; with a seed, the first episodes of that seed."""
         super().reset(seed=None if seed is None else _checks.integer("seed", seed, 0))
-        self._episode.next(self.np_random if seed is not None or self._episode.seed is None else None)
+        self._episode.next(seed, self.np_random)
         return self._episode.inputs, self._info()
 
     def step(
@@ -136,7 +142,7 @@ class TaskVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[An
             raise gym.error.ResetNeeded("call reset() before the first step()")
         no = np.zeros(self.num_envs, bool)
         if self._episode.over:
-            self._episode.next(None)
+            self._episode.next(None, self.np_random)
             return self._episode.inputs, np.zeros(self.num_envs), no, no.copy(), self._info()
         actions = _checks.labels(actions, self.num_envs, self.task.n_classes, "actions", "episode")
         self._episode.over = True
@@ -175,8 +181,9 @@ class ReservoirFeatures(gym.ObservationWrapper[NDArray[np.float32], np.int64, ND
         return np.asarray(_features(self.reservoir, shown[None], self.theta, 1)[0])
 
     def render(self) -> Any:
-        """Return a picture of the episode as this reservoir sees it."""
-        return self.env.unwrapped.picture(self.reservoir, self.theta)  # type: ignore[attr-defined]
+        """Return a picture of the episode as this reservoir sees it; environments of your own render as they do."""
+        env = self.env.unwrapped
+        return env.picture(self.reservoir, self.theta) if isinstance(env, TaskEnv) else super().render()
 
 
 class ReservoirFeaturesVector(VectorObservationWrapper):
@@ -216,7 +223,10 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
 
 
 class _Episodes:
-    """The current episodes of an environment: `n` side by side, followed by the next `n` in the stream of the seed."""
+    """The current episodes of an environment: `n` side by side, followed by the next `n` in the stream of the seed.
+
+    It is the stream that a reservoir's `stream` with this seed shows.
+    """
 
     def __init__(self, task: Task, n: int) -> None:
         self.task, self.n = task, n
@@ -225,14 +235,13 @@ class _Episodes:
         self.draw: Draw = task.draw(0)
         self.inputs = np.empty((0, task.n_steps, len(task.odours.channels)), np.float32)
 
-    def next(self, rng: np.random.Generator | None) -> None:
-        """Go on to the next episodes, or with `rng` to the first of a new seed."""
-        if rng is not None:
-            self.seed, self.first = int(rng.integers(2**63)), 0
-        else:
+    def next(self, seed: int | None, rng: np.random.Generator) -> None:
+        """Go on to the next episodes, or with a seed to its first; `rng` draws one if there was none so far."""
+        if seed is None and self.seed is not None:
             self.first += self.n
-        seed = self.seed or 0
-        self.draw, self.over = self.task.draw(self.n, seed, first=self.first), False
+        else:
+            self.seed, self.first = int(rng.integers(2**63)) if seed is None else seed, 0
+        self.draw, self.over = self.task.draw(self.n, self.seed, first=self.first), False
         self.inputs = self.task.show(self.draw)
 
 

@@ -40,12 +40,16 @@ class Odours:
     scale
         The rate that becomes 1 in `scaled`; by default the largest in the table. A subset keeps its table's scale, so
         an odour gives the same input whichever subset it comes from.
+    n_paper
+        How many of the stimuli, its first ones, are the paper's, which tasks prefer; 0 in a table that has no such
+        part, as in any part of a table and any resampled one.
     """
 
     names: Sequence[str]
     rates: NDArray[np.float64]
     channels: Sequence[str] = ()
     scale: float = 0.0
+    n_paper: int = 0
 
     def __post_init__(self) -> None:
         rates = np.array(_checks.numbers("rates", self.rates, "(n_stimuli, n_channels)", 2), dtype=np.float64)
@@ -62,7 +66,8 @@ class Odours:
         scale = _checks.real("scale", self.scale, 0.0) or float(rates.max()) or 1.0
         if rates.max() > _checks.LARGE * scale:
             raise ValueError(f"scale must be at least {rates.max() / _checks.LARGE:g} for these rates, not {scale:g}")
-        _checks.set_fields(self, names=names, rates=rates, channels=channels, scale=scale)
+        n_paper = _checks.integer("n_paper", self.n_paper, 0, len(names))
+        _checks.set_fields(self, names=names, rates=rates, channels=channels, scale=scale, n_paper=n_paper)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -137,7 +142,8 @@ def load_odours(subset: str = "all") -> Odours:
     change = np.array([row[3:] for row in stimuli], dtype=np.float64)
     names = [_name(kind, odour, int(dilution)) for kind, odour, dilution, *_ in stimuli]
     receptors = np.maximum(0.0, change + np.array(spontaneous[3:], dtype=np.float64))
-    return Odours(names, projection_rates(receptors), header[3:])[chosen]
+    odours = Odours(names, projection_rates(receptors), header[3:], n_paper=SUBSETS["paper"].stop)
+    return odours if subset == "all" else odours[chosen]
 
 
 def projection_rates(receptor_rates: ArrayLike) -> NDArray[np.float64]:

@@ -2,11 +2,13 @@
 
 Static task: an item is one stimulus. Sequence task: three stimuli in a row; the class depends on one of them together
 with the other two. Classes have no structure: both tasks are pure memorisation. An episode shows one item, drawn
-uniformly; at every step each channel is multiplied by 1 + noise xi, with xi standard normal.
+uniformly; at every step each channel is multiplied by 1 + noise xi, with xi standard normal: another for each channel,
+or one for all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,10 @@ from kenyon.kernels.inputs import Episodes, trace, work_space
 from kenyon.kernels.lanes import Rows32
 from kenyon.kernels.noise import random_words
 from kenyon.odours import Odours
+from kenyon.sequences import MAKERS
+
+NOISE_KINDS = ("per_channel", "common")
+POOLS = ("paper", "all")
 
 
 class Draw(NamedTuple):
@@ -44,6 +50,8 @@ class Task:
         Number of steps for which each stimulus is shown.
     noise
         Standard deviation of the multiplicative input noise.
+    noise_kind
+        "per_channel": at every step, each channel has noise of its own. "common": all channels have the same.
     """
 
     def __init__(
@@ -55,11 +63,13 @@ class Task:
         n_classes: int,
         steps: int,
         noise: float,
+        noise_kind: str = "per_channel",
     ) -> None:
         self.odours = _checks.instance("odours", odours, Odours)
         self.n_classes = _checks.integer("n_classes", n_classes, 2)
         self.steps = _checks.integer("steps", steps, 1)
         self.noise = _checks.real("noise", noise, 0.0, 1e6)
+        self.noise_kind: str = _checks.one_of("noise_kind", noise_kind, NOISE_KINDS)
         self.items = _positions("items", items, 2, len(odours))
         self.labels = _positions("labels", labels, 1, self.n_classes)
         if len(self.items) != len(self.labels) or self.items.size == 0:
@@ -91,8 +101,11 @@ class Task:
         """Divide the items into groups of nearly equal size, a task each, to be learned one after another."""
         n_groups = _checks.integer("n_groups", n_groups, 1, len(self))
         parts = np.array_split(np.arange(len(self)), n_groups)
-        same = {"n_classes": self.n_classes, "steps": self.steps, "noise": self.noise}
-        return [Task(self.odours, self.items[part], self.labels[part], **same) for part in parts]  # type: ignore[arg-type]
+        shown = {"steps": self.steps, "noise": self.noise, "noise_kind": self.noise_kind}
+        return [
+            Task(self.odours, self.items[part], self.labels[part], n_classes=self.n_classes, **shown)  # type: ignore[arg-type]
+            for part in parts
+        ]
 
     def draw(self, n_episodes: int, seed: int = 0, *, first: int = 0) -> Draw:
         """Draw episodes `first`, `first + 1`, ...; episode k of a seed is always the same."""
@@ -125,13 +138,14 @@ class Task:
         keys = _checks.whole_numbers("draw.keys", draw.keys, "two words per episode", 2, 2**32).astype(np.uint32)
         if keys.shape != (len(items), 2):
             raise ValueError(f"draw.keys must have shape ({len(items)}, 2), not {keys.shape}")
-        return Episodes(self.odours.scaled, self.items[items], self.steps, np.float32(self.noise), keys)
+        common = self.noise_kind == "common"
+        return Episodes(self.odours.scaled, self.items[items], self.steps, np.float32(self.noise), common, keys)
 
 
 class StaticTask(Task):
     """A number of random odours, each with a random class; classes are of nearly equal size.
 
-    With the same seed, a larger task contains the stimuli of a smaller one.
+    With the same seed, a larger task contains the stimuli of a smaller one if both draw from the same pool.
 
     Parameters
     ----------
@@ -147,6 +161,12 @@ class StaticTask(Task):
         Number of steps for which the stimulus is shown; 50 are 0.5 s.
     noise
         Standard deviation of the multiplicative input noise.
+    noise_kind
+        "per_channel": at every step, each channel has noise of its own. "common": all channels have the same.
+    pool
+        Which stimuli to draw from. "paper": of the published odours, the paper's 140 (`load_odours("paper")`) as long
+        as they suffice, otherwise all 176. "all": all of them at every size. Other tables have no such part, and both
+        mean all of their stimuli.
     """
 
     def __init__(
@@ -158,17 +178,21 @@ class StaticTask(Task):
         *,
         steps: int = 50,
         noise: float = 0.3,
+        noise_kind: str = "per_channel",
+        pool: str = "paper",
     ) -> None:
         _checks.instance("odours", odours, Odours)
         n_classes = _checks.integer("n_classes", n_classes, 2)
         n_stimuli = _checks.integer("n_stimuli", n_stimuli, n_classes, max(n_classes, len(odours)))
         if n_stimuli > len(odours):
             raise ValueError(f"n_stimuli and n_classes must be at most {len(odours)}, the number of odours")
+        n_pool = _pool(pool, odours, lambda n: n_stimuli <= n)
         rng = _seeding.generator(seed, "task", "static")
-        chosen = rng.permutation(len(odours))[:n_stimuli]
+        chosen = rng.permutation(n_pool)[:n_stimuli]
         labels = rng.permutation(n_stimuli) % n_classes
-        super().__init__(odours, chosen[:, None], labels, n_classes=n_classes, steps=steps, noise=noise)
-        self.seed = _checks.seed(seed)
+        shown = {"steps": steps, "noise": noise, "noise_kind": noise_kind}
+        super().__init__(odours, chosen[:, None], labels, n_classes=n_classes, **shown)  # type: ignore[arg-type]
+        self.seed, self.pool = _checks.seed(seed), pool
 
 
 class SequenceTask(Task):
@@ -182,12 +206,24 @@ class SequenceTask(Task):
 
     Parameters
     ----------
-    odours, n_classes, seed, noise
+    odours, n_classes, seed, noise, noise_kind
         As in `StaticTask`.
     n_bases
         Number of base sequences.
     steps
         Number of steps for which each of the three stimuli is shown; 10 are 0.1 s.
+    pool
+        As in `StaticTask`: "paper" takes all of the published odours only if 140 are too few for the sequences.
+    contexts
+        "own": each perturbation has new contexts of its own, so a new context tells the class by itself. "shared": all
+        perturbations of a position meet the same contexts, so neither an element nor a context alone tells the class.
+
+    Attributes
+    ----------
+    positions
+        The perturbed position of each sequence: 0, 1 or 2.
+    own_context
+        Whether the context of each sequence is the base's own.
     """
 
     def __init__(
@@ -199,56 +235,32 @@ class SequenceTask(Task):
         *,
         steps: int = 10,
         noise: float = 0.2,
+        noise_kind: str = "per_channel",
+        pool: str = "paper",
+        contexts: str = "own",
     ) -> None:
         _checks.instance("odours", odours, Odours)
         n_bases = _checks.integer("n_bases", n_bases, 1)
         n_classes = _checks.integer("n_classes", n_classes, 2)
-        maker = _SequenceMaker(len(odours), n_bases, n_classes, _seeding.generator(seed, "task", "sequence"))
+        maker = MAKERS[_checks.one_of("contexts", contexts, tuple(MAKERS))]
+        n_pool = _pool(pool, odours, lambda n: maker.enough(n, n_bases, n_classes))
+        sequences = maker(n_pool, n_bases, n_classes, _seeding.generator(seed, "task", "sequence"))
         for _ in range(n_bases):
-            maker.add_base()
-        items, labels = np.array(list(maker.labels)), np.array(list(maker.labels.values()))
-        super().__init__(odours, items, labels, n_classes=n_classes, steps=steps, noise=noise)
-        self.seed, self.n_bases = _checks.seed(seed), n_bases
+            sequences.add_base()
+        items, labels = np.array(list(sequences.labels)), np.array(list(sequences.labels.values()))
+        shown = {"steps": steps, "noise": noise, "noise_kind": noise_kind}
+        super().__init__(odours, items, labels, n_classes=n_classes, **shown)  # type: ignore[arg-type]
+        self.seed, self.n_bases, self.pool, self.contexts = _checks.seed(seed), n_bases, pool, contexts
+        _, position, _, context = np.indices((n_bases, 3, n_classes, n_classes)).reshape(4, -1)
+        self.positions = _positions("positions", position, 1, 3)
+        self.own_context: NDArray[np.bool_] = context == 0
+        self.own_context.flags.writeable = False
 
 
-class _SequenceMaker:
-    """Draws the sequences of a `SequenceTask`: no two the same, each of three different stimuli."""
-
-    attempts = 1000
-
-    def __init__(self, n: int, n_bases: int, n_classes: int, rng: np.random.Generator) -> None:
-        self.n_odours, self.n_classes, self.rng = n, n_classes, rng
-        self.labels: dict[tuple[int, ...], int] = {}  # the class of each sequence
-        wanted = 3 * n_classes**2 * n_bases
-        needed = max(3 + n_classes, 6)  # a base and its perturbations; a base, a perturbation and a new context
-        self.too_few = (
-            f"n_bases = {n_bases} with n_classes = {n_classes} needs {wanted} different sequences of three odours, too "
-            f"many for {n} odours; use fewer bases, or more odours (`odours.resample`)"
-        )
-        if n < needed or wanted > n * (n - 1) * (n - 2):
-            raise ValueError(self.too_few)
-
-    def add_base(self) -> None:
-        base = self.rng.choice(self.n_odours, 3, replace=False)
-        for position in range(3):
-            here, used = np.arange(3) == position, base.tolist()
-            for own_class in self.rng.permutation(self.n_classes).tolist():
-                perturbation = self._add(np.where(here, -1, base), used, own_class)[position]
-                used.append(perturbation)
-                for other in range(1, self.n_classes):
-                    label = (own_class + other) % self.n_classes
-                    self._add(np.where(here, perturbation, -1), [*base, perturbation], label)
-
-    def _add(self, pattern: NDArray[np.intp], taken: list[int], label: int) -> tuple[int, ...]:
-        """Add a sequence: `pattern`, with stimuli that are not `taken` wherever it holds -1."""
-        others, missing = np.setdiff1d(np.arange(self.n_odours), taken), pattern < 0
-        for _ in range(self.attempts):
-            pattern[missing] = self.rng.choice(others, missing.sum(), replace=False)
-            sequence = tuple(pattern.tolist())
-            if sequence not in self.labels:
-                self.labels[sequence] = label
-                return sequence
-        raise ValueError(self.too_few)
+def _pool(pool: str, odours: Odours, enough: Callable[[int], bool]) -> int:
+    """Return how many stimuli of the table to draw from, its first ones."""
+    _checks.one_of("pool", pool, POOLS)
+    return odours.n_paper if pool == "paper" and odours.n_paper and enough(odours.n_paper) else len(odours)
 
 
 def _positions(name: str, values: ArrayLike, n_dims: int, n: int) -> NDArray[np.intp]:

@@ -145,7 +145,10 @@ def test_a_preset_gives_way_where_its_setting_would_do_nothing():
             {"learners": {"a": {"kind": "Ridge", "start": {"percentil": 5.0}}}},
             "learners.a.start.percentil is not known; did you mean percentile?",
         ),
-        ({"learners": {"Composed": {"start": "x"}}}, "learners.Composed: start must be one of 'prelearned', not 'x'"),
+        (
+            {"learners": {"Composed": {"start": "x"}}},
+            "Composed: start must be one of 'prelearned', 'walked', not 'x'",
+        ),
         ({"learners": {"Composed": {"start": {"percentile": 101.0}}}}, "Composed.start.percentile: .* 100, not 101.0"),
         ({"seeds": 0}, "seeds must be a number of seeds"),
         ({"seeds": 2, "seed": 1}, "seed and seeds cannot both"),

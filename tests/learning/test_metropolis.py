@@ -37,13 +37,16 @@ def test_acceptance_frequency_of_the_learner_itself():
     assert steps.std() == pytest.approx(0.05, rel=0.2)
 
 
-def test_running_costs_are_averages_of_batch_costs_from_the_first_on():
+@pytest.mark.parametrize("average_start", ["first", "zero"])
+@pytest.mark.parametrize("batch_cost", ["mean", "sum"])
+def test_running_costs_are_averages_of_batch_costs(average_start, batch_cost):
     rng = np.random.default_rng(1)
     V, labels = episodes(rng, 40, 9, 2)
-    learner = kn.Metropolis(start=0.2, batch=4, period=10, eta_w=0.01)
+    switches = {"average_start": average_start, "batch_cost": batch_cost}
+    learner = kn.Metropolis(start=0.2, batch=4, period=10, eta_w=0.01, **switches)
     _, info = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
-    batches = info.cost.astype(float).reshape(10, 4).mean(axis=1)
-    e = batches[0]
+    batches = getattr(info.cost.astype(float).reshape(10, 4), batch_cost)(axis=1)
+    e = batches[0] if average_start == "first" else 0.1 * batches[0]
     for cost in batches[1:]:
         e = 0.9 * e + 0.1 * cost
     assert info.proposals[0].cost == pytest.approx(e, rel=1e-5)
@@ -54,9 +57,11 @@ def test_running_costs_are_averages_of_batch_costs_from_the_first_on():
     "learner",
     [
         kn.Metropolis(start=0.2, batch=2, period=10, eta_w=0.01),
+        kn.Metropolis(start=0.2, batch=2, period=10, eta_w=0.005, batch_cost="sum", average_start="zero"),
         kn.Composed(start=0.2, period=15, eta_w=0.01, eta_theta=0.002),
         kn.Metropolis(start=0.2, search="per_neuron", period=15, eta_w=0.01, sigma=0.2),
         kn.Composed(start=0.2, rule=kn.QLearning(), period=15, eta_w=0.01, eta_theta=0.002),
+        kn.Composed(start=0.2, rule=kn.QLearning(), acting="both", period=15, eta_w=0.01, eta_theta=0.002),
     ],
 )
 def test_every_decision_equals_the_oracle(learner):
@@ -204,3 +209,8 @@ def test_a_proposal_that_rescues_a_diverged_network_is_kept():
     assert info.proposals[0].cost == np.inf
     assert np.isfinite(new.nets.W).all()
     assert network(new)[1].mean() == pytest.approx(3.9, abs=0.1)
+
+
+def test_a_start_of_averages_without_a_search_is_refused():
+    with pytest.raises(ValueError, match="average_start = 'zero' would do nothing here"):
+        kn.GradientThresholds(average_start="zero")

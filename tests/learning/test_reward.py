@@ -10,31 +10,35 @@ from kenyon.learning.learners import changed
 from tests import naive
 from tests.learning.test_updates import LEARNERS, begun, episodes, network
 
+SOURCE = kn.Source(0, "t")
+
 
 @given(
     learner=st.sampled_from(LEARNERS),
+    acting=st.sampled_from(["current", "both"]),
     n_neurons=st.integers(1, 70),
     n_classes=st.integers(2, 5),
     batch=st.integers(1, 6),
     temperature=st.sampled_from([0.3, 1.0, 4.0]),
     seed=st.integers(0, 10_000),
 )
-@example(LEARNERS[3], 1000, 3, 1, 1.0, 0)
+@example(LEARNERS[3], "current", 1000, 3, 1, 1.0, 0)
 @settings(max_examples=120, deadline=None)
-def test_every_update_equals_the_oracle(learner, n_neurons, n_classes, batch, temperature, seed):
+def test_every_update_equals_the_oracle(learner, acting, n_neurons, n_classes, batch, temperature, seed):
     rule = kn.QLearning(reward=5.0, temperature=temperature)
-    learner = changed(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000, rule=rule)
+    learner = changed(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000, rule=rule, acting=acting)
     rng = np.random.default_rng(seed)
     V, labels = episodes(rng, 3 * batch, n_neurons, n_classes)
     state = begun(learner, V, n_classes, rng)
     for first in range(0, len(V), batch):
         part = slice(first, first + batch)
         new, info = learner.update(state, V[part], labels[part])
-        uniforms = state.source.uniforms("choice", first, batch)
+        uniforms, actions = state.source.uniforms("choice", first, batch), None
         for m in range(len(state.nets.W)):
             W, theta = (values.astype(np.float64) for values in network(state, m))
             told = V[part].astype(np.float64), labels[part], uniforms[:, m]
-            W, theta, costs, actions = naive.reward_step(W, theta, *told, learner, state.kappa)
+            followed = actions if acting == "current" else None
+            W, theta, costs, actions = naive.reward_step(W, theta, *told, learner, state.kappa, followed)
             np.testing.assert_allclose(network(new, m)[0], W, rtol=2e-4, atol=2e-5)
             np.testing.assert_allclose(network(new, m)[1], theta, rtol=2e-4, atol=2e-5)
             if m == 0:
@@ -71,6 +75,34 @@ def test_only_the_reward_of_the_action_taken_is_read():
     first, second = (learner.update(start, V, np.array([label]))[0] for label in wrong)
     for a, b in zip(first.nets, second.nets, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("acting", "alike"), [("current", True), ("both", False)])
+def test_a_proposed_network_acts_only_if_both_do(acting, alike):
+    """Only the row of an action taken learns, so the rows that changed show who did what."""
+    V, labels = episodes(np.random.default_rng(0), 90, 30, 4)  # fewer than to the first decision
+    learner = kn.Metropolis(rule=kn.QLearning(temperature=1e6), start=0.1, acting=acting)
+    state, same = learner.begin(V, 4, kn.Source(0, "t")), []
+    for n in range(90):
+        new, _ = learner.update(state, V[n : n + 1], labels[n : n + 1])
+        changed = (new.nets.W != state.nets.W).any(axis=2)
+        same.append((changed[0] == changed[1]).all())
+        state = new
+    assert all(same) == alike
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"acting": "proposed"},
+        {"acting": "both"},
+        {"acting": "both", "search": "global"},
+        {"acting": "both", "rule": kn.QLearning()},
+    ],
+)
+def test_acting_that_means_nothing_is_refused(settings):
+    with pytest.raises(ValueError, match="acting"):
+        kn.Learner(**settings)
 
 
 def test_temperature_schedules():
@@ -114,3 +146,34 @@ def test_prelearning_and_train_work_by_reward():
     assert float(result.accuracy.sel(learner="normalised")) > 0.95
     alone = kn.train({"composed": learners["composed"]}, reservoir, task, 6000, seed=1)
     np.testing.assert_array_equal(alone.theta[0], result.theta.sel(learner="composed"))
+
+
+@pytest.mark.parametrize("temperature", [0.3, kn.Schedule(5.0, 0.1, 300)])
+@pytest.mark.parametrize("kind", [kn.Normalised, kn.RecursiveLeastSquares])
+def test_choices_of_supervised_learners_have_a_temperature_too(kind, temperature):
+    rng = np.random.default_rng(0)
+    V, labels = np.maximum(0, rng.normal(size=(500, 20))).astype(np.float32), rng.integers(3, size=500)
+    learner = kind(rule=kn.Supervised(1.0, temperature))
+    state, correct = learner.begin(V, 3, SOURCE), []
+    for n in range(len(V)):
+        y = learner.readout(state).outputs(V[n : n + 1])[0].astype(np.float64)
+        at = temperature if isinstance(temperature, float) else temperature.at(np.array([n]))[0]
+        assert learner.readout(state).temperature == at
+        u = SOURCE.uniforms("choice", n, 1)[0, 0]
+        p = np.exp((y - y.max()) / at)
+        if np.abs(np.cumsum(p) / p.sum() - u).min() > 1e-4:  # far from where rounding decides
+            correct.append((n, naive.choose(y, at, u) == labels[n]))
+        state, info = learner.update(state, V[n : n + 1], labels[n : n + 1])
+        if correct and correct[-1][0] == n:
+            assert bool(info.correct[0]) == correct[-1][1]
+    assert len(correct) > 450
+
+
+def test_a_temperature_changes_choices_but_not_what_is_learned():
+    V, labels = np.random.default_rng(1).random((300, 20), np.float32), np.arange(300) % 2
+    hot, cold = (kn.Normalised(rule=kn.Supervised(temperature=t)) for t in (10.0, 0.1))
+    (a, at_10), (b, at_01) = (one.update(one.begin(V, 2, SOURCE), V, labels) for one in (hot, cold))
+    np.testing.assert_array_equal(a.nets.W, b.nets.W)
+    assert (at_10.correct != at_01.correct).any()
+    ridge = kn.Ridge(rule=kn.Supervised(temperature=0.5))
+    assert ridge.readout(ridge.update(ridge.begin(V, 2, SOURCE), V, labels)[0]).temperature == 0.5

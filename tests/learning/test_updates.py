@@ -16,6 +16,8 @@ LEARNERS = [
     kn.GradientThresholds(),
     kn.Metropolis(start=0.1),
     kn.Composed(start=0.1),
+    kn.GradientWeights(batch_cost="sum"),
+    kn.Composed(start=0.1, batch_cost="sum"),
     kn.Normalised(),
     kn.Learner(step="normalised"),
     kn.Learner(step="normalised", local=True, search="global", start=0.2),
@@ -53,7 +55,7 @@ def begun(learner, V, n_classes, rng):
     seed=st.integers(0, 10_000),
 )
 @example(LEARNERS[3], 1000, 2, 1, 0)  # a padding of more than one block
-@example(LEARNERS[4], 1000, 3, 4, 0)
+@example(LEARNERS[6], 1000, 3, 4, 0)
 @settings(max_examples=150, deadline=None)
 def test_every_update_equals_the_oracle(learner, n_neurons, n_classes, batch, seed):
     learner = changed(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000)
@@ -72,6 +74,40 @@ def test_every_update_equals_the_oracle(learner, n_neurons, n_classes, batch, se
             if m == 0:
                 np.testing.assert_allclose(info.cost, costs, rtol=2e-4, atol=1e-4)
         state = new
+
+
+@pytest.mark.parametrize("rule", [kn.Supervised(), kn.QLearning()])
+def test_a_summed_cost_is_the_mean_with_rates_as_many_times_as_large(rule):
+    V, labels = episodes(np.random.default_rng(0), 64, 30, 2)
+    rates = {"eta_w": 2.0**-10, "eta_theta": 2.0**-13, "rule": rule, "batch": 8, "start": 0.2}
+    many = {name: 8 * rates[name] for name in ("eta_w", "eta_theta")}
+    learners = kn.GradientThresholds(**rates, batch_cost="sum"), kn.GradientThresholds(**rates | many)
+    (a, _), (b, _) = (one.update(one.begin(V, 2, kn.Source(0, "t")), V, labels) for one in learners)
+    np.testing.assert_array_equal(a.nets.W, b.nets.W)  # powers of 2: to the bit
+    np.testing.assert_array_equal(a.nets.theta, b.nets.theta)
+
+
+def test_sum_and_mean_of_one_episode_are_the_same():
+    V, labels = episodes(np.random.default_rng(0), 64, 30, 2)
+    (a, _), (b, _) = (
+        one.update(one.begin(V, 2, kn.Source(0, "t")), V, labels)
+        for one in (kn.Composed(start=0.2), kn.Composed(start=0.2, batch_cost="sum"))
+    )
+    np.testing.assert_array_equal(a.nets.W, b.nets.W)
+
+
+def test_a_batch_cost_that_would_change_nothing_is_refused():
+    with pytest.raises(ValueError, match="batch_cost = 'sum' would do nothing here"):
+        kn.Normalised(batch=10, batch_cost="sum")
+    with pytest.raises(ValueError, match="batch_cost must be one of 'mean', 'sum', not 'median'"):
+        kn.Learner(batch_cost="median")
+
+
+def test_divergence_with_a_summed_cost_names_the_batch():
+    V, labels = episodes(np.random.default_rng(0), 3000, 30, 2)
+    learner = kn.GradientWeights(eta_w=0.1, batch=50, batch_cost="sum")
+    with pytest.raises(kn.Diverged, match=r"eta_w \|x\|\^2 times the batch of 50 = "):
+        learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
 
 
 @given(st.integers(1, 30), st.integers(2, 4), st.integers(0, 10_000))

@@ -1,5 +1,7 @@
 """What is tried on rules, learners, controls, training and prelearning."""
 
+import dataclasses
+
 import numpy as np
 
 import kenyon as kn
@@ -26,7 +28,7 @@ case("Source.generator", SOURCE.generator, lambda: {"purpose": "choice", "number
      {"purpose": anything(), "number": anything()}, see=lambda rng: rng.random(3))  # fmt: skip
 case("Diverged", kn.Diverged, lambda: {"name": "one", "episode": 3, "message": "why"})  # holds what it is given
 case("Prelearned", kn.Prelearned,
-     lambda: {"theta_g": 0.5, "starts": V[0], "ends": V[0], "costs": V[0], "n_episodes": 3})  # fmt: skip
+     lambda: {"theta_g": 0.5, "starts": V[0], "ends": V[0], "costs": V[0], "n_episodes": 3, "method": "resets"})  # fmt: skip
 case("Info", kn.Info, lambda: {"cost": V[0], "correct": V[0], "proposals": []})
 case("Proposal", kn.Proposal,
      lambda: {"theta_g": 0.5, "proposed": 0.6, "cost": 2.0, "proposed_cost": 1.0, "accepted": True})  # fmt: skip
@@ -37,7 +39,8 @@ case("Schedule", kn.Schedule, lambda: {"start": 2.0, "stop": 0.5, "episodes": 10
      check=lambda one: one.at(np.arange(3)))  # fmt: skip
 case("Schedule.at", SCHEDULE.at, lambda: {"episode": np.arange(3)}, {"episode": arrays(np.arange(3))},
      clothes={"episode": np.arange(3)})  # fmt: skip
-case("Supervised", kn.Supervised, lambda: {"target": 10.0}, {"target": reals()})
+case("Supervised", kn.Supervised, lambda: {"target": 10.0, "temperature": 1.0},
+     {"target": reals(), "temperature": words(0.5, SCHEDULE, kn.Schedule)})  # fmt: skip
 case("Regression", kn.Regression, lambda: {"size": 10.0}, {"size": reals()})
 case("QLearning", kn.QLearning, lambda: {"reward": 10.0, "temperature": 1.0},
      {"reward": reals(), "temperature": words(0.5, SCHEDULE, kn.Schedule)})  # fmt: skip
@@ -63,7 +66,10 @@ SETTINGS = {
     "rule": words(kn.Supervised(), kn.QLearning(), kn.Supervised, "supervised"),
     "search": words("global", "per_neuron", None),
     "step": words("fixed", "normalised"),
-    "start": words(0.5, kn.Percentile(50), kn.Percentile, 1e25),
+    "batch_cost": words("mean", "sum"),
+    "average_start": words("first", "zero"),
+    "acting": words("current", "both"),
+    "start": words(0.5, kn.Percentile(50), kn.Percentile, 1e25, "walked"),
     "scaling": words("centred", "standardised", None),
 }
 LEARNERS = {
@@ -78,6 +84,7 @@ LEARNERS = {
 }
 SWITCHES = ("thresholds", "local", "search", "start", "step", "scaling")
 TOLD_STATES = ("states", "weights")
+REWARDS = V[:, 0] - V[:, 1]
 for name, learner in LEARNERS.items():
     kind, plain, settings = type(learner), name in ("Ridge", "RecursiveLeastSquares"), SETTINGS
     if plain:
@@ -103,6 +110,16 @@ for name, learner in LEARNERS.items():
          {"state": words(LEARNERS["Learner"].begin(V, 3, SOURCE), LEARNERS["Metropolis"].begin(V, 2, SOURCE))})  # fmt: skip
 
     if not plain:
+        acting = dataclasses.replace(learner, rule=kn.QLearning())
+        begun = acting.learn(acting.begin(V, 3, SOURCE), V, LABELS, REWARDS)[0]
+        states = words(LEARNERS["Learner"].begin(V, 3, SOURCE), LEARNERS["Metropolis"].begin(V, 2, SOURCE))
+        case(f"{name}.act", acting.act, lambda begun=begun: {"state": begun, "V": V}, {"state": states, "V": arrays(V)},
+             clothes={"V": V}, words={"V": TOLD_STATES, "state": ("state", "states")})  # fmt: skip
+        case(f"{name}.learn", acting.learn,
+             lambda begun=begun: {"state": begun, "V": V, "actions": LABELS, "rewards": REWARDS},
+             {"state": states, "V": arrays(V), "actions": arrays(LABELS), "rewards": arrays(REWARDS)},
+             clothes={"V": V, "actions": LABELS, "rewards": REWARDS}, nan=True, errors=(kn.Diverged,),
+             words={"V": (*TOLD_STATES, "actions"), "state": ("state", "actions")})  # fmt: skip
         case(f"{name}.slowed", learner.slowed, lambda: {"factor": 0.5}, {"factor": reals()},
              words={"factor": ("factor", "mu")})  # fmt: skip
         case(f"{name}.kernel_step", learner.kernel_step, lambda state=state: {"state": state},
@@ -143,7 +160,8 @@ case("train_in_turn", kn.train_in_turn, lambda: {**of_training(), "tasks": TASK.
      {**hostile_training, "tasks": words([], [TASK], (SEQUENCES, TASK), [TASK, kn.StaticTask(TASK.odours, 4, 3)], [1])},
      nan=True, errors=(kn.Diverged,), check=right_training, words=words_of_training)  # fmt: skip
 case("prelearn", kn.prelearn,
-     lambda: {"learner": kn.Composed(period=3), "reservoir": RESERVOIR, "task": TASK, "seed": 0, "steps": 6, "threads": 1},
+     lambda: {"learner": kn.Composed(period=3), "reservoir": RESERVOIR, "task": TASK, "seed": 0, "steps": 6, "threads": 1,
+              "method": "walks"},
      {"learner": words(kn.Normalised(start="prelearned", period=2), kn.GradientWeights(), kn.Ridge(), kn.Normalised(rule=kn.Regression())),
       "reservoir": hostile_training["reservoir"], "task": words(SEQUENCES, kn.Task), "seed": anything(),
-      "steps": counts(30), "threads": counts(3)}, errors=(kn.Diverged,), words=words_of_training)  # fmt: skip
+      "steps": counts(30), "threads": counts(3), "method": words("resets", "walks")}, errors=(kn.Diverged,), words=words_of_training)  # fmt: skip

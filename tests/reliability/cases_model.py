@@ -54,7 +54,7 @@ def right_odours(odours):
 
 texts = words([], ["a"], list("abcdefgh"), list("abcdd"), ("a", 1, "c", "d", "e"), "abcdefgh", np.array(list("abcde")))
 case("Odours", kn.Odours, names_and_rates,
-     {"names": texts, "rates": arrays(RATES), "channels": texts, "scale": reals()},
+     {"names": texts, "rates": arrays(RATES), "channels": texts, "scale": reals(), "n_paper": counts(50)},
      clothes={"rates": RATES}, check=right_odours, words={"rates": ("rates", "names", "channels", "scale")})  # fmt: skip
 case("Odours.__getitem__", lambda rows: ODOURS[rows], lambda: {"rows": [0, 2]},
      {"rows": words(slice(2), slice(3, 3), [0, 99], [-1], np.ones(8, bool), [[0]], [0, 0], np.arange(3), np.uint8([1]))},
@@ -86,17 +86,19 @@ def right_task(task):
         assert np.isfinite(task.inputs(2)).all()
 
 
-of_a_task = {"odours": anything(), "n_classes": counts(10), "steps": counts(10), "noise": reals()}
+of_a_task = {"odours": anything(), "n_classes": counts(10), "steps": counts(10), "noise": reals(),
+             "noise_kind": words("common", "per_channel")}  # fmt: skip
+of_a_drawn_task = {**of_a_task, "seed": anything(), "pool": words("paper", "all")}
 case("Task", kn.Task, task_arguments,
      {**of_a_task, "items": arrays(np.array([[0], [3], [5]])), "labels": arrays(np.array([0, 1, 0]))},
      clothes={"items": np.array([[0], [3], [5]]), "labels": np.array([0, 1, 0])},
      see=lambda task: [task.items, task.labels, task.inputs(3)], check=right_task,
      words={"n_classes": ("n_classes", "labels"), "items": ("items", "odours")})  # fmt: skip
 case("StaticTask", kn.StaticTask, lambda: {"odours": ODOURS, "n_stimuli": 4, "n_classes": 2, "seed": 0, "noise": 0.1},
-     {**of_a_task, "n_stimuli": counts(50), "seed": anything()}, see=lambda task: task.inputs(3), check=right_task,
+     {**of_a_drawn_task, "n_stimuli": counts(50)}, see=lambda task: task.inputs(3), check=right_task,
      words={"n_classes": ("n_classes", "n_stimuli")})  # fmt: skip
 case("SequenceTask", kn.SequenceTask, lambda: {"odours": ODOURS, "n_bases": 1, "n_classes": 2, "seed": 0, "noise": 0.1},
-     {**of_a_task, "n_bases": counts(50), "seed": anything()}, see=lambda task: task.inputs(3), check=right_task)  # fmt: skip
+     {**of_a_drawn_task, "n_bases": counts(50), "contexts": words("own", "shared")}, see=lambda task: task.inputs(3), check=right_task)  # fmt: skip
 of_draw = {"n_episodes": counts(50), "seed": anything(), "first": anything()}
 for name, task in {"Task": TASK.split(2)[0], "StaticTask": TASK, "SequenceTask": SEQUENCES}.items():
     case(f"{name}.draw", task.draw, lambda: {"n_episodes": 4, "seed": 1, "first": 2}, of_draw)
@@ -133,6 +135,11 @@ case("Reservoir.stream", lambda **arguments: list(RESERVOIR.stream(**arguments))
      lambda: {"task": TASK, "n_episodes": 5, "seed": 0, "batch_size": 2, "threads": 1},
      {"task": words(kn.StaticTask(kn.load_odours(), 4), kn.StaticTask, SEQUENCES), "n_episodes": counts(50),
       "seed": anything(), "batch_size": counts(50), "threads": counts(4)})  # fmt: skip
+case("matched_gain", kn.matched_gain,
+     lambda: {"reservoir": RESERVOIR, "reference": RESERVOIR, "task": TASK, "n_episodes": 5, "seed": 0, "threads": 1},
+     {"reservoir": words(kn.Reservoir, None), "reference": words(kn.Reservoir, None),
+      "task": words(kn.StaticTask(kn.load_odours(), 4), kn.StaticTask, SEQUENCES), "n_episodes": counts(50),
+      "seed": anything(), "threads": counts(4)})  # fmt: skip
 BATCH = next(RESERVOIR.stream(TASK, 5))
 case("Batch", kn.Batch, lambda: {"states": V, "labels": LABELS, "items": LABELS})  # holds what it is given
 case("Batch.part", BATCH.part, lambda: {"first": 1, "size": 2}, {"first": anything(), "size": anything()})

@@ -53,7 +53,7 @@ LEARNERS = {
 }
 TRIAL = {
     "preset": "static", "seeds": 1, "n_episodes": 1000, "n_test": 100, "n_bins": 10,
-    "task": {"n_stimuli": 10, "steps": 8}, "reservoir": {"n_neurons": 40, "leak_rate": 0.1},
+    "task": {"n_stimuli": 10, "steps": 8, "pool": "all"}, "reservoir": {"n_neurons": 40, "leak_rate": 0.1},
     "learners": {"GradientWeights": {}, "Composed": {"start": 0.3}, "Normalised": {}},
 }  # fmt: skip
 EXACT = ("training_accuracy", "theta", "activity", "coding_level", "acceptance", "diverged_at")  # no BLAS in between
@@ -68,7 +68,8 @@ def processor():
 def results():
     """Return the digest of every result, by name."""
     odours = kn.load_odours()
-    static, sequence = kn.StaticTask(odours, 20, seed=1, steps=20), kn.SequenceTask(odours, 2, 3, seed=1)
+    static = kn.StaticTask(odours, 20, seed=1, steps=20, pool="all")
+    sequence = kn.SequenceTask(odours, 2, 3, seed=1, pool="all")
     reservoir = kn.Reservoir(150, 0.06, seed=1)
     V, labels, _ = next(reservoir.stream(static, 3000, seed=2, batch_size=3000))
     return {
@@ -114,7 +115,7 @@ def _learned(learner, V, labels, n_classes):
 
 
 def _prelearned(reservoir, task):
-    found = kn.prelearn(kn.Composed(), reservoir, task, seed=7, steps=1000)
+    found = kn.prelearn(kn.Composed(), reservoir, task, seed=7, steps=1000, method="walks")
     return _all(found.starts, found.ends, found.costs)
 
 

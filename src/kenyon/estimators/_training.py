@@ -124,7 +124,7 @@ def begin(
     chosen, named = pick(learner, rule), isinstance(learner, str)
     units = _units(chosen, V, signed)
     U = units.apply(V)
-    if isinstance(chosen, Learner) and chosen.start == "prelearned":
+    if isinstance(chosen, Learner) and isinstance(chosen.start, str):
         chosen = changed(chosen, start=float(np.percentile(U.astype(np.float64), 50.0)))
     if isinstance(chosen, Learner) and named and chosen.step == "fixed":
         chosen = _sized(chosen, U)

@@ -14,11 +14,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from kenyon import _checks
+from kenyon import _checks, _seeding
 from kenyon.connectivity import INPUT_FORMS, mean_connections, mean_inputs
 from kenyon.experiment.learner_settings import LEARNERS, AnyLearner, is_own, own_model, settings_of
 from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of, unknown_kind, unknown_name
+from kenyon.experiment.stage_settings import PrelearningConfig, TuningConfig
 from kenyon.learning.training import train
+from kenyon.matching import matched_gain
 from kenyon.odours import SUBSETS, Odours, load_odours
 from kenyon.reservoir import Reservoir, check_setting, check_settings
 from kenyon.tasks import SequenceTask, StaticTask, Task
@@ -26,6 +28,7 @@ from kenyon.tasks import SequenceTask, StaticTask, Task
 TRIAL_FORMAT = 4  # raised whenever the same settings give other numbers or other files
 MOST_ITEMS = 100_000  # limit for the odours and the sequences of a task
 TRAIN = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
+MATCHED = "matched"  # an input gain that is computed
 NOT_SETTINGS = ("odours", "n_inputs", "seed")  # parameters of constructors that a trial fills in
 
 published_odours = lru_cache(load_odours)
@@ -90,22 +93,40 @@ class SequenceConfig(model_of(SequenceTask, TaskConfig, without=NOT_SETTINGS, ki
         return int(3 * self.n_classes**2 * self.n_bases)
 
 
-class ReservoirConfig(model_of(Reservoir, Made, without=NOT_SETTINGS, input_weights=Literal[INPUT_FORMS])):  # type: ignore[misc]
-    """A reservoir; see `kenyon.Reservoir`."""
+_RESERVOIR: Any = model_of(
+    Reservoir,
+    Made,
+    without=NOT_SETTINGS,
+    input_weights=Literal[INPUT_FORMS],
+    input_gain=float | Literal[MATCHED],
+)
 
-    def build(self, n_inputs: int, seed: int) -> Reservoir:
-        """Make the reservoir."""
-        reservoir: Reservoir = self.make(n_inputs=n_inputs, seed=seed)
-        return reservoir
+
+class ReservoirConfig(_RESERVOIR):  # type: ignore[misc]
+    """A reservoir; see `kenyon.Reservoir`.
+
+    `input_gain = "matched"` gives it the mean |V|^2 that lognormal input weights have on the trial's task.
+    """
+
+    def build(self, task: Task, seed: int) -> Reservoir:
+        """Make the reservoir for a task."""
+        given: dict[str, Any] = {"n_inputs": len(task.odours.channels), "seed": seed}
+        if self.input_gain != MATCHED:
+            return self.make(**given)  # type: ignore[no-any-return]
+        reservoir = self.make(**given, input_gain=1.0)
+        reference = self.make(**given, input_gain=1.0, input_weights="lognormal")
+        gain = matched_gain(reservoir, reference, task, seed=_seeding.derive(seed, "matching"))
+        return self.make(**given, input_gain=gain)  # type: ignore[no-any-return]
 
     def check(self, n_inputs: int) -> None:
         """Refuse settings that such a number of inputs does not allow."""
-        check_settings({**dict(self), "n_inputs": n_inputs})
+        given = {**dict(self), "n_inputs": n_inputs}
+        check_settings({**given, "input_gain": 1.0} if self.input_gain == MATCHED else given)
 
     @model_validator(mode="after")
     def _fill_in(self) -> Self:
         for name, value in self:
-            if value is not None:
+            if value is not None and value != MATCHED:
                 check_setting(name, value)
         _checks.set_fields(self, connections=mean_connections(self.connections, self.n_neurons))
         if self.input_weights == "gaussian":
@@ -130,11 +151,20 @@ class TrialConfig(Model):
     n_bins: Count = TRAIN["n_bins"]
     seed: Natural = Field(TRAIN["seed"], description="Decides task, network, episodes, choices and proposals.")
     examples: Natural = Field(0, description="Keep the states of this many episodes, for pictures.")
+    halve_diverged: bool = Field(True, description="Train a plain readout that diverges again at half its rate.")
+    prelearning: PrelearningConfig | None = Field(None, description="A first stage: prelearn once for all trials.")
+    tuning: TuningConfig | None = Field(None, description="A first stage: find batch and rate of a plain readout.")
+    origins: dict[str, str] = Field({}, description="Filled in: the trials of first stages that numbers came from.")
 
     @property
     def id(self) -> str:
         """The name of the result: a hash of all settings, defaults included."""
         return sha256(f"{TRIAL_FORMAT} {self.canonical()}".encode()).hexdigest()[:20]
+
+    @property
+    def learner_names(self) -> list[str]:
+        """The names of its learners, in order."""
+        return list(self.learners)
 
     @property
     def work(self) -> float:

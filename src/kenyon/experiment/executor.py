@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.first_stages import FirstStages
 from kenyon.experiment.reports import Report
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment
@@ -67,7 +68,7 @@ def run_experiment(
     cluster: str | None = None,
     report: Report | None = None,
 ) -> SweepSummary:
-    """Run the trials of an experiment that have no result yet.
+    """Run the trials of an experiment that have no result yet; first stages (prelearning, tuning) before all others.
 
     Parameters
     ----------
@@ -89,6 +90,25 @@ def run_experiment(
     if workers is not None:
         _checks.integer("workers", workers, 0)
     store, report = Store(folder), Report() if report is None else _checks.instance("report", report, Report)
+    start, n_new = time.monotonic(), 0
+
+    def run(experiment: Experiment, store: Store) -> SweepSummary:
+        return _run(experiment, store, workers, cluster, report)
+
+    first = FirstStages(store)
+    while trials := first.pending(experiment):
+        summary = run(Experiment(experiment.name, tuple(trials), {}), first.store)
+        n_new += summary.n_new
+        if summary.failed:
+            return SweepSummary(len(trials), n_new, summary.failed, time.monotonic() - start)
+    summary = run(first.settled(experiment), store)
+    return summary._replace(n_new=n_new + summary.n_new, seconds=time.monotonic() - start)
+
+
+def _run(
+    experiment: Experiment, store: Store, workers: int | None, cluster: str | None, report: Report
+) -> SweepSummary:
+    """Run the trials that have no result in the store yet."""
     store.create()
     store.register(experiment)
     finished = set(store.finished())

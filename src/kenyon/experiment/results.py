@@ -114,7 +114,7 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
 
 def _flat(config: TrialConfig) -> dict[str, Any]:
     """Return the settings except learners by name, with the size of the task instead of what determines it."""
-    settings = config.model_dump(mode="json", exclude={"learners", "seed"})
+    settings = config.model_dump(mode="json", exclude={"learners", "seed", "prelearning", "tuning", "origins"})
     tables = {name: settings.pop(name) for name in ("task", "reservoir")}
     pairs = [(name, inner, value) for name, table in tables.items() for inner, value in table.items()]
     flat = {f"{name}.{inner}": value for name, inner, value in pairs if inner not in NOT_AXES}

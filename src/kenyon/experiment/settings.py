@@ -109,7 +109,9 @@ def as_setting(name: str, value: Any) -> Any:
         )
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
-    return float(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return float(value)
+    return str(value) if isinstance(value, str) else value
 
 
 MODELS: dict[Any, Any] = {Percentile: PercentileConfig}  # by the class that they make

@@ -23,9 +23,11 @@ from kenyon.experiment.config import TrialConfig, trial_config
 from kenyon.experiment.learner_settings import LEARNERS, is_own, over_preset, settings_of
 from kenyon.experiment.presets import PRESETS, Preset
 from kenyon.experiment.settings import ConfigError, refuse_unknown, suggestion, unknown_kind
+from kenyon.experiment.stages import pending
 
 LIMIT = 100_000  # learners in all trials of an experiment: asking for more is a mistake
 FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "label", "tune")
+STAGES = ("prelearning", "tuning")
 Settings = dict[str, Any]
 Place = tuple[str, ...]  # the names of the tables around a setting, and its own
 
@@ -66,7 +68,8 @@ def _experiment(settings: Settings, name: str, seeds: int | None) -> Experiment:
         raise ConfigError(f"tune must be a table of settings, not {tune!r}")
     trials = expand(settings)
     for trial in {repr((trial.task, trial.reservoir)): trial for trial in trials}.values():  # one seed of each will do
-        trial.check()
+        for one in (trial, *pending(trial, lambda source: None)):
+            one.check()
     return Experiment(name, tuple(trials), tune)
 
 
@@ -218,8 +221,8 @@ def _expand_learners(learners: Settings, zipped: list[list[Place]]) -> Settings:
 
 
 def _grouped(settings: Settings, zipped: Sequence[Sequence[Place]]) -> _Plan:
-    """Find the lists in settings, and put zipped ones together."""
-    lists = {path: value for path, value in _leaves(settings) if isinstance(value, list)}
+    """Find the lists in settings, and put zipped ones together; those of first stages are not swept."""
+    lists = {path: value for path, value in _leaves(settings) if isinstance(value, list) and path[0] not in STAGES}
     for path, values in lists.items():
         if not values:
             raise ConfigError(f"{'.'.join(path)} is an empty list, which leaves no trial")

@@ -13,8 +13,9 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks, _seeding
-from kenyon.experiment.config import TRIAL_FORMAT, TrialConfig
+from kenyon.experiment.config import MATCHED, TRIAL_FORMAT, TrialConfig
 from kenyon.experiment.result_file import encode
+from kenyon.experiment.stages import is_open
 from kenyon.learning.learners import HALVINGS, GradientWeights
 from kenyon.learning.training import train, train_in_turn
 from kenyon.provenance import environment
@@ -25,9 +26,10 @@ from kenyon.tasks import Task
 def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, commit: str = "") -> xr.Dataset:
     """Run one trial and return its result.
 
-    A plain readout (`GradientWeights`) that diverges is trained again at half its learning rate until it does not, so
-    that comparisons favour it. The rate in the end is in the variable `eta_w` (NaN without a fixed step). Other
-    learners that diverge are NaN, and `diverged_at` says when.
+    A plain readout (`GradientWeights`) that diverges is trained again at half its learning rate until it does not
+    (unless `halve_diverged` is false), so that comparisons favour it. The rate in the end is in the variable `eta_w`
+    (NaN without a fixed step), and a gain that was matched in the variable `matched_gain`. Other learners that diverge
+    are NaN, and `diverged_at` says when.
 
     Parameters
     ----------
@@ -41,11 +43,13 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         A git commit to record in the provenance.
     """
     _checks.instance("config", config, TrialConfig)
+    if is_open(config):
+        raise ValueError("config has a first stage, prelearning or tuning, so it must be run by run_experiment")
     commit, progress = _checks.instance("commit", commit, str), _checks.flag("progress", progress)
     began, start = datetime.now(UTC), time.perf_counter()
     with threadpool_limits(1, "blas"):  # sums depend on the number of threads
         task = config.task.build(config.seed)
-        reservoir = config.reservoir.build(len(task.odours.channels), config.seed)
+        reservoir = config.reservoir.build(task, config.seed)
         settings: dict[str, Any] = {
             "seed": config.seed, "n_bins": config.n_bins, "n_test": config.n_test,
             "threads": threads, "diverged": "record", "progress": progress,
@@ -57,7 +61,10 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
                 return train_in_turn(learners, reservoir, tasks, config.n_episodes, **settings)
             return train(learners, reservoir, task, config.n_episodes, **settings)
 
-        result = _train({name: learner.build() for name, learner in config.learners.items()}, learn)
+        learners = {name: learner.build() for name, learner in config.learners.items()}
+        result = _train(learners, learn, HALVINGS if config.halve_diverged else 0)
+        if config.reservoir.input_gain == MATCHED:
+            result = result.assign(matched_gain=reservoir.input_gain)
         if config.examples:
             result = result.assign(_examples(reservoir, task, config.examples, config.seed))
     result.attrs = {
@@ -76,10 +83,10 @@ def execute(config: str, commit: str) -> bytes:
     return encode(run_trial(TrialConfig.model_validate_json(config), commit=commit))
 
 
-def _train(learners: dict[str, Any], learn: Callable[[Mapping[str, Any]], xr.Dataset]) -> xr.Dataset:
-    """Train all learners, and plain readouts that diverge again at half the rate, until none does."""
+def _train(learners: dict[str, Any], learn: Callable[[Mapping[str, Any]], xr.Dataset], halvings: int) -> xr.Dataset:
+    """Train all learners, and plain readouts that diverge again at half the rate, until none does or so many times."""
     result = learn(learners)
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         lost = [str(name) for name in result.learner.values[result.diverged_at.values >= 0]]
         again = {name: learners[name].slowed(0.5) for name in lost if isinstance(learners[name], GradientWeights)}
         again = {name: learner for name, learner in again.items() if learner.eta_w != 0}

@@ -2,8 +2,9 @@
 
     s_i(t) = s_i (1 + sigma xi_i(t))
 
-A block is as many episodes as there are lanes, and `first` is the number of its first episode. Lanes beyond the last
-episode repeat it, and nobody reads them. `k0` and `k1` are the two words of each lane's noise key.
+with a xi for each channel i, or with that of the first channel for all. A block is as many episodes as there are lanes,
+and `first` is the number of its first episode. Lanes beyond the last episode repeat it, and nobody reads them. `k0` and
+`k1` are the two words of each lane's noise key.
 """
 
 from typing import NamedTuple
@@ -30,13 +31,14 @@ class Episodes(NamedTuple):
     """The input of episodes.
 
     Episode k shows rows shown[k, 0], shown[k, 1], ... of `table` for `steps` steps each. Channel i at step t is
-    multiplied by 1 + noise xi_i(t), xi drawn with the episode's own key.
+    multiplied by 1 + noise xi_i(t), xi drawn with the episode's own key; if `common`, by 1 + noise xi_0(t).
     """
 
     table: NDArray[np.float32]  # (n_patterns, n_channels)
     shown: NDArray[np.intp]  # (n_episodes, n_elements)
     steps: int
     noise: np.float32
+    common: bool
     keys: NDArray[np.uint32]  # (n_episodes, 2)
 
 
@@ -82,11 +84,22 @@ def _add_noise(clean, sigma, k0, k1, step, inputs, first_row):
 
 
 @njit
+def _add_common_noise(clean, sigma, k0, k1, step, inputs, first_row):
+    """Do the same with one xi for all channels."""
+    xi, _ = normal_pair(k0, k1, np.uint32(step), np.uint32(0))
+    for channel in range(uintp(len(clean.values))):
+        s = load(clean, uintp(channel))
+        store(inputs, first_row + uintp(channel), fma(s * sigma, xi, s))
+
+
+@njit
 def write_input(episodes, clean, k0, k1, first, step, state, row):
     """Write s(t) of a block at t = `step` to `state`, from row `row` on; `clean` carries over from step to step."""
     if step % episodes.steps == 0:
         _show(episodes.table, episodes.shown, step // episodes.steps, first, clean.values)
-    if episodes.noise > 0:
+    if episodes.noise > 0 and episodes.common:
+        _add_common_noise(clean, episodes.noise, k0, k1, step, state, row)
+    elif episodes.noise > 0:
         _add_noise(clean, episodes.noise, k0, k1, step, state, row)
     else:
         for channel in range(uintp(len(clean.values))):

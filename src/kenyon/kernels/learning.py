@@ -11,7 +11,8 @@ normalised step
     step_W = mu / ( |x|^2 + kappa sum_{i: x_i > 0} sum_j W_ji^2 ),    step_theta = kappa step_W
 
 over the rows j that learn, so that one step shrinks the error by the factor 1 - mu, to first order. A batch's
-gradient is the mean over its episodes (normalised: mean numerators over mean denominators). Several networks may
+cost, and so its gradient, is the mean over its episodes, or the sum (normalised: mean numerators over mean
+denominators, where both come to the same). Several networks may
 learn from the same episodes side by side, taking turns every few episodes: a Metropolis pair, or all the starts of
 prelearning.
 
@@ -56,7 +57,7 @@ class Networks(NamedTuple):
     grad_W: NDArray[np.float32]  # as W: sums over the current batch
     grad_theta: NDArray[np.float32]  # as theta
     size: NDArray[np.float64]  # (n_networks, 2): sums over the batch of E and of the step's denominator
-    running: NDArray[np.float64]  # (n_networks,): running average of E
+    running: NDArray[np.float64]  # (n_networks,): running average of E; NaN before the first
 
     def copy(self) -> "Networks":
         """Return networks that may be changed without changing these."""
@@ -73,7 +74,10 @@ class Step(NamedTuple):
     rate_W: np.float32  # eta_W, or mu
     rate_theta: np.float32  # eta_theta, or kappa
     batch: int  # episodes to a gradient step
+    summed: bool  # a batch's cost is the sum over its episodes, not the mean
     by_reward: bool  # Q-learning
+    following: bool  # by reward, the second network of each pair learns from what the first did
+    told: bool  # by reward, actions and rewards are given, not chosen and made from labels
     regression: bool  # targets are real numbers, not classes
     target: np.float32  # y_true of the right class, or the reward for choosing it; 0 for the others
     alpha: float  # share of a batch's cost in the running average
@@ -224,7 +228,7 @@ def _apply_gradient(values, gradient, start, size, rate):
 
 @njit
 def _rates(step, denominator, n):
-    """Return step_W and step_theta for gradients summed over n episodes, as `denominator` is."""
+    """Return step_W and step_theta for gradients and denominators summed over a batch; a fixed step is shared by n."""
     if not step.normalised:
         return step.rate_W / np.float32(n), step.rate_theta / np.float32(n)
     if denominator <= 0:
@@ -265,21 +269,32 @@ def _supervised(step, y, label, e):
 
 
 @njit
-def _regression(targets, row, y, e):
-    """Write the errors of all outputs to `e`, given a row of targets; return the cost."""
+def _regression(targets, n, y, e):
+    """Write the errors of all outputs in episode n to `e`; return the cost."""
     cost = np.float32(0)
     for j in range(len(y)):
-        e[j] = targets[row, j] - y[j]
+        e[j] = targets[n, j] - y[j]
         cost += e[j] * e[j]
     return cost
 
 
 @njit
-def _by_reward(step, y, action, label, e):
+def _by_reward(step, y, action, label, targets, n, e):
     """Write the error of the action taken, the only one whose reward is known, to `e`; return the cost."""
-    reward = step.target if action == label else np.float32(0)
+    reward = targets[n, 0] if step.told else step.target if action == label else np.float32(0)
     e[action] = reward - y[action]
     return e[action] * e[action]
+
+
+@kernel
+def act(thresholds, nets, V, uniforms, temperatures, actions):
+    """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
+    n_classes = nets.W.shape[1]
+    x, tail = np.empty(-(-V.shape[1] // LANES) * LANES, np.float32), np.zeros(LANES, np.float32)
+    y, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
+    for n in range(len(V)):
+        _read(V, n, nets, 0, thresholds, tail, x, y)
+        actions[n] = max(choose(y, temperatures[n], uniforms[n, 0], sums), 0)
 
 
 @kernel
@@ -287,10 +302,11 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
     """Let all networks learn from episodes in order.
 
     V               (n_episodes, n_neurons): hidden states
-    labels          (n_episodes,): the right class; in regression, the row of `targets` that belongs to the episode
-    targets         (n_rows, n_classes): in regression, the outputs wanted; otherwise ignored
+    labels          (n_episodes,): the right class, or the action taken if that is told; in regression ignored
+    targets         (n_episodes, n_classes): in regression, the outputs wanted; (n_episodes, 1): the rewards, if they
+                    are told; otherwise ignored
     uniforms        (n_episodes, n_choosing): random numbers that draw the choices of the first `n_choosing` networks;
-                    in Q-learning all networks must choose
+                    in Q-learning all networks must choose, except those that follow another, unless actions are told
     temperatures    (n_episodes,): of the choices
     n_in_batch      how many episodes of the current batch the networks have seen already
     out, place      an `EpisodeLog`, and its column for the first of these episodes
@@ -299,6 +315,7 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
     n_used = -(-V.shape[1] // LANES) * LANES
     x, tail = np.empty(n_used, np.float32), np.zeros(LANES, np.float32)
     y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
+    taken = np.empty(BLOCK, np.intp)  # actions of the last network that chose
     for start in range(0, len(V), BLOCK):
         end = min(start + BLOCK, len(V))
         for m in range(n_networks):
@@ -306,13 +323,19 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
             for n in range(start, end):
                 place_in_batch += 1
                 norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
-                action = choose(y, temperatures[n], uniforms[n, m], sums) if m < uniforms.shape[1] else -1
+                action = -1
+                if step.told:
+                    action = labels[n]
+                elif step.following and m % 2 == 1:
+                    action = taken[n - start]
+                elif m < uniforms.shape[1]:
+                    action = taken[n - start] = choose(y, temperatures[n], uniforms[n, m], sums)
                 first, last = 0, n_classes
                 if step.by_reward:
                     first, last = max(action, 0), max(action, 0) + 1
-                    cost = _by_reward(step, y, first, labels[n], e)
+                    cost = _by_reward(step, y, first, labels[n], targets, n, e)
                 elif step.regression:
-                    cost = _regression(targets, labels[n], y, e)
+                    cost = _regression(targets, n, y, e)
                 else:
                     cost = _supervised(step, y, labels[n], e)
                 k = place + n
@@ -347,7 +370,7 @@ def _update(step, nets, m, first, last, x, e, n_in_batch):
         else:
             _collect(W, nets.grad_W, W_start, nets.grad_theta, theta_start, first, last, x, e, step.local)
         if n_in_batch == step.batch:
-            rate_W, rate_theta = _rates(step, nets.size[m, 1], step.batch)
+            rate_W, rate_theta = _rates(step, nets.size[m, 1], 1 if step.summed else step.batch)
             _apply_gradient(W, nets.grad_W, W_start, n_padded * n_classes, rate_W)
             if step.local:
                 _apply_gradient(theta, nets.grad_theta, theta_start, n_padded, -rate_theta)
@@ -357,11 +380,11 @@ def _update(step, nets, m, first, last, x, e, n_in_batch):
 
 @njit
 def _average(nets, m, step):
-    """Take the batch's cost into the running average, which begins with the first and stays infinite once a cost was.
+    """Take the batch's cost into the running average; NaN becomes the first cost, and infinity stays once a cost was.
 
     Then reset the batch's sums.
     """
-    cost, old = nets.size[m, 0] / step.batch, nets.running[m]
+    cost, old = nets.size[m, 0] / (1 if step.summed else step.batch), nets.running[m]
     if not np.isfinite(cost):
         nets.running[m] = np.inf
     else:

@@ -65,11 +65,12 @@ class RecursiveLeastSquares:
         wanted = wanted_outputs(self.rule, labels, len(V), len(state.W))
         W, P = state.W.copy(), state.P.copy(order="F")
         uniforms = state.source.uniforms("choice", state.episode, len(V))[:, 0]
+        temperatures = self.rule.temperatures(state.episode, len(V))
         cost, correct, sums = np.empty(len(V), np.float32), np.empty(len(V), np.float32), np.empty(len(W))
         for n, (v, y_true) in enumerate(zip(V.astype(np.float64), wanted, strict=True)):
             y = W @ v
             e = y_true - y
-            cost[n], correct[n] = e @ e, y_true[choose(y, 1.0, uniforms[n], sums)] > 0
+            cost[n], correct[n] = e @ e, y_true[choose(y, temperatures[n], uniforms[n], sums)] > 0
             Pv = blas.dsymv(1.0, P, v, lower=1)
             gain = Pv / (1.0 + v @ Pv)
             W += np.outer(e, gain)
@@ -81,4 +82,5 @@ class RecursiveLeastSquares:
     def readout(self, state: RLSState) -> Readout:
         """Return the running solution."""
         W = _checks.single("weights", _checks.instance("state", state, RLSState).W)
-        return Readout(W, np.zeros(W.shape[1], np.float32), thresholds=False)
+        temperature = float(self.rule.temperatures(state.episode, 1)[0])
+        return Readout(W, np.zeros(W.shape[1], np.float32), thresholds=False, temperature=temperature)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.kernels.lanes import LANES
-from kenyon.kernels.learning import EpisodeLog, Networks, Step, episode_log, learn, networks
+from kenyon.kernels.learning import EpisodeLog, Networks, Step, act, episode_log, learn, networks
 from kenyon.learning import metropolis
 from kenyon.learning.protocol import Diverged, Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
@@ -31,6 +31,12 @@ ROWS = 2  # fewest outputs that the kernel works on; unused ones stay at zero
 NO_TARGETS = np.zeros((0, 0), np.float32)  # for the kernel, when labels are classes
 HALVINGS = 20  # how often callers halve the steps of a learner that diverges before they give up
 SILENT_EPISODES = 1000  # consecutive episodes without an active neuron after which none is expected any more
+WORDS = {  # what these settings may say
+    "batch_cost": ("mean", "sum"),
+    "average_start": tuple(metropolis.AVERAGES),
+    "acting": ("current", "both"),
+    "scaling": ("centred", "standardised"),
+}
 CALIBRATION_EPISODES = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
 
 
@@ -59,7 +65,7 @@ def _number(name: str, value: Any) -> float | int:
 def initial_thresholds(start: float | str | Percentile | None, V: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return a threshold for each neuron, given the states of calibration episodes; zeros where there are none."""
     if isinstance(start, str):
-        raise ValueError('start="prelearned" must be replaced by a number: call `prelearn`, or let `train` do so')
+        raise ValueError(f'start="{start}" must be replaced by a number: call `prelearn`, or let `train` do so')
     return start.of(V) if isinstance(start, Percentile) else np.full(V.shape[1], start or 0.0, np.float32)
 
 
@@ -103,6 +109,10 @@ class Learner:
         Learning rates of weights and, if `local`, of thresholds, with fixed steps; by default 0.0018 and 0.00018.
     batch
         Episodes per gradient step.
+    batch_cost
+        With fixed steps, the cost of a batch, whose gradient is followed and which a search compares: "mean", the
+        default, or "sum" over its episodes. A normalised step is sized by the batch itself: mean of numerators over
+        mean of denominators.
     rule
         What to learn from: `Supervised()`, the right class; `Regression()`, real numbers; or `QLearning()`, the reward
         of the action taken.
@@ -116,13 +126,19 @@ class Learner:
     sigma, period, beta
         The search's step size sigma_M, the number M of batches between decisions, and its inverse temperature; by
         default 0.05, 100 and 4. Prelearning searches too.
+    average_start
+        Of a search: the running averages of costs start at the "first" cost, as by default, or at "zero".
+    acting
+        Of a search by reward: "current", the default, only the current network acts, and both learn from what it was
+        told; or "both", the proposed one acts too and is told of its own action.
     step
         "fixed", or "normalised": sized so that a step multiplies the error of its episode by 1 - mu.
     mu, k
         Of the normalised step: the share of an error that one step removes, and, if `local`, the share of thresholds
         in it; by default 0.5 and 0.005.
     start
-        Initial thresholds: a number, by default 0; `Percentile(q)`; or "prelearned" (see `prelearn`).
+        Initial thresholds: a number, by default 0; `Percentile(q)`; or what `prelearn` finds: "prelearned", by its
+        method "resets", or "walked", by its method "walks".
     scaling
         Without thresholds, read V "centred" or "standardised" by the calibration episodes; or None.
     """
@@ -130,6 +146,7 @@ class Learner:
     eta_w: float | None = None
     eta_theta: float | None = None
     batch: int = 1
+    batch_cost: str | None = None
     rule: Supervised | Regression | QLearning = Supervised()  # noqa: RUF009 (frozen, and so safe to share)
     thresholds: bool = True
     local: bool = False
@@ -137,6 +154,8 @@ class Learner:
     sigma: float | None = None
     period: int | None = None
     beta: float | None = None
+    average_start: str | None = None
+    acting: str | None = None
     step: str = "fixed"
     mu: float | None = None
     k: float | None = None
@@ -158,8 +177,9 @@ class Learner:
         _checks.one_of("step", self.step, ("fixed", "normalised"))
         if self.search is not None:
             _checks.one_of("search", self.search, ("global", "per_neuron"))
-        if self.scaling is not None:
-            _checks.one_of("scaling", self.scaling, ("centred", "standardised"))
+        for name, allowed in WORDS.items():
+            if getattr(self, name) is not None:
+                _checks.one_of(name, getattr(self, name), allowed)
         if not self.thresholds and (self.local or self.search):
             raise ValueError("local and search need thresholds=True: leave them out with thresholds=False")
 
@@ -170,7 +190,7 @@ class Learner:
             if value is not None and not isinstance(value, Default):
                 _checks.set_fields(self, **{name: _number(name, value)})
         if isinstance(self.start, str):
-            _checks.one_of("start", self.start, ("prelearned",))
+            _checks.one_of("start", self.start, ("prelearned", "walked"))
         elif self.start is not None and not isinstance(self.start, (Percentile, Default)):
             _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
 
@@ -193,10 +213,56 @@ class Learner:
         """
         V = _checks.states(V, self._own(state).n_neurons)
         labels, targets = self._targets(state, labels, len(V))
+        state, info = self._learn(state, V, labels, targets, self.kernel_step(state), self._n_choosing)
+        return state, info if self._n_choosing else info._replace(correct=np.full(len(V), np.nan, np.float32))
+
+    def act(self, state: State, V: NDArray[np.float32]) -> NDArray[np.intp]:
+        """Return an action for each row of `V`, drawn from softmax(y / temperature) as `update` would draw it.
+
+        The random numbers belong to the episodes that come next, so the same state gives the same actions again. All
+        rows are read with the weights of this state. Under `Supervised` the actions are the classes chosen.
+        """
+        if isinstance(self.rule, Regression):
+            raise ValueError("rule must be QLearning() or Supervised() for a learner to act, not Regression()")
+        V = _checks.single("states", _checks.states(V, self._own(state).n_neurons))
+        actions, V = np.empty(len(V), np.intp), standardise(V, state.shift, state.scale)
+        act(bool(self.thresholds), state.nets, V, *self._choices(state, len(V), 1), actions)
+        return actions
+
+    def learn(
+        self, state: State, V: NDArray[np.float32], actions: NDArray[np.integer], rewards: NDArray[np.number]
+    ) -> tuple[State, Info]:
+        """Learn from actions taken and rewards received, in order: what `update` does where no right class is known.
+
+        `actions` come from `act` (or from elsewhere), and `rewards` are any real numbers. Return the new state, and an
+        `Info` whose `correct` is NaN, as nobody says what was right; `state` is left as it was.
+
+        With `act` before it, this gives the numbers of `update`, as long as no call goes beyond the end of a batch:
+        `act` chooses for all of its rows before anything is learned from them.
+        """
+        if not isinstance(self.rule, QLearning):
+            raise ValueError(f"rule must be QLearning() to learn by reward, not {_checks.short_repr(self.rule)}")
+        if self.acting == "both":
+            raise ValueError("acting must be 'current' to learn by reward: only one network's action was taken")
+        V = _checks.states(V, self._own(state).n_neurons)
+        actions = _checks.labels(actions, len(V), state.n_outputs, "actions")
+        told = _checks.rewards(rewards, len(V)).reshape(-1, 1)
+        state, info = self._learn(state, V, actions, told, self.kernel_step(state)._replace(told=True), 0)
+        return state, info._replace(correct=np.full(len(V), np.nan, np.float32))
+
+    def _learn(
+        self,
+        state: State,
+        V: NDArray[np.float32],
+        labels: NDArray[np.intp],
+        targets: NDArray[np.float32],
+        step: Step,
+        n_choosing: int,
+    ) -> tuple[State, Info]:
+        """Learn from episodes in order, and decide on proposals between them; arguments as the kernel takes them."""
         V = standardise(V, state.shift, state.scale)
         state = state._replace(nets=state.nets.copy())
-        uniforms = np.ascontiguousarray(state.source.uniforms("choice", state.episode, len(V))[:, : self._n_choosing])
-        temperatures = self.rule.temperatures(state.episode, len(V))
+        uniforms, temperatures = self._choices(state, len(V), n_choosing)
         out = episode_log(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
         stride = self._stride if self.search else max(1, len(V))
@@ -204,8 +270,8 @@ class Learner:
         first = 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
-            episodes = V[first:last], labels[first:last], targets, uniforms[first:last], temperatures[first:last]
-            learn(self.kernel_step(state), state.nets, *episodes, state.episode % self.batch, out, first)
+            episodes = (part[first:last] for part in (V, labels, targets, uniforms, temperatures))
+            learn(step, state.nets, *episodes, state.episode % self.batch, out, first)
             state = state._replace(episode=state.episode + last - first)
             self._check(state, V, out.part(first, last))
             if self.search and state.episode % stride == 0:
@@ -213,8 +279,12 @@ class Learner:
                 proposals.append(proposal)
             first = last
         state = self._check_silence(state, V, out.norm2[0])
-        correct = out.correct[0].astype(np.float32) if self._n_choosing else np.full(len(V), np.nan, np.float32)
-        return state, Info(out.cost[0], correct, proposals)
+        return state, Info(out.cost[0], out.correct[0].astype(np.float32), proposals)
+
+    def _choices(self, state: State, n: int, n_choosing: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the random numbers of the next n choices, of as many networks, and their temperatures."""
+        uniforms = state.source.uniforms("choice", state.episode, n)[:, :n_choosing]
+        return np.ascontiguousarray(uniforms), self.rule.temperatures(state.episode, n)
 
     def slowed(self, factor: float) -> Self:
         """Return this learner with all of its step sizes multiplied by `factor`, from 0 to 1."""
@@ -238,10 +308,14 @@ class Learner:
 
     @property
     def _n_choosing(self) -> int:
-        """How many of the networks choose: the current one, in Q-learning the proposed one too; none in regression."""
+        """How many of the networks choose: the current one, the proposed one if both act; none in regression."""
         if isinstance(self.rule, Regression):
             return 0
-        return 2 if self.search and isinstance(self.rule, QLearning) else 1
+        return 2 if self.acting == "both" else 1
+
+    @property
+    def _pair_by_reward(self) -> bool:
+        return self.search is not None and isinstance(self.rule, QLearning)
 
     def _targets(
         self, state: State, labels: NDArray[np.generic], n: int
@@ -249,10 +323,14 @@ class Learner:
         """Return labels and targets as the kernel takes them."""
         n_rows = state.nets.W.shape[1]
         if not isinstance(self.rule, Regression):
-            return _checks.labels(labels, n, n_rows), NO_TARGETS
+            try:
+                return _checks.labels(labels, n, n_rows), NO_TARGETS
+            except ValueError as error:
+                told = "; from actions and their rewards, learn by `learn`" if isinstance(self.rule, QLearning) else ""
+                raise ValueError(f"{error}{told}") from None
         targets = np.zeros((n, n_rows), np.float32)
         targets[:, : state.n_outputs] = _checks.targets(labels, n, state.n_outputs)
-        return np.arange(n), targets
+        return np.zeros(n, np.intp), targets
 
     def kernel_step(self, state: State) -> Step:
         """Return the switches and sizes of this learner's steps as the kernel takes them."""
@@ -266,7 +344,10 @@ class Learner:
             np.float32(rate_w),
             np.float32(rate_theta or 0.0),
             self.batch,
+            self.batch_cost == "sum",
             isinstance(self.rule, QLearning),
+            self._pair_by_reward and self.acting == "current",
+            False,
             isinstance(self.rule, Regression),
             np.float32(self.rule.target),
             1.0 / (self.period or 1),  # without a search, nothing reads the running average
@@ -310,7 +391,7 @@ class Learner:
         delta = np.full(state.n_neurons, sigma * normal, np.float32)
         if self.search == "per_neuron":
             delta = metropolis.independent(state.source.generator("proposal", number), sigma, state.n_neurons)
-        metropolis.propose(state.nets, 0, delta)
+        metropolis.propose(state.nets, 0, delta, metropolis.AVERAGES[self.average_start or "first"])
         return state._replace(proposed=state.theta_g + float(delta.mean(dtype=np.float64)))
 
     def _decide(self, state: State, number: int, uniform: float, normal: float) -> tuple[State, Proposal]:
@@ -356,10 +437,14 @@ class Learner:
     def _remedy(self, norm2: float) -> str:
         if self.step == "normalised":
             return f"mu = {self.mu:g} is too large here (|x|^2 = {norm2:.3g}); use a smaller mu or k"
-        advice = f"use eta_w below {2 / norm2:.2g}" if norm2 > 0 else "use a smaller eta_w"
+        n = self.batch if self.batch_cost == "sum" else 1
+        advice = f"use eta_w below {2 / (n * norm2):.2g}" if norm2 > 0 else "use a smaller eta_w"
         if self.thresholds:
             advice += ", or a higher start, which makes |x| smaller"
-        return f"eta_w |x|^2 = {(self.eta_w or 0.0) * norm2:.3g}, but steps are stable only below 2; {advice}"
+        times = f" times the batch of {n}" if n > 1 else ""
+        return (
+            f"eta_w |x|^2{times} = {n * (self.eta_w or 0.0) * norm2:.3g}, but steps are stable only below 2; {advice}"
+        )
 
 
 Kind = TypeVar("Kind", bound=Learner)

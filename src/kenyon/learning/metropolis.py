@@ -2,7 +2,8 @@
 
     theta_g' = theta_g + sigma_M N(0, 1);    keep theta_g' with probability min{1, exp(-beta (e' - e))}
 
-e and e' are the running averages of the costs; a cost that is not finite counts as infinite. Of each pair of networks,
+e and e' are the running averages of the costs, which start at the first cost or at 0; a cost that is not finite counts
+as infinite. Of each pair of networks,
 the first is the current one and the second the proposed one.
 """
 
@@ -10,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon.kernels.learning import Networks
+
+AVERAGES = {"first": np.nan, "zero": 0.0}  # where running averages start, as `propose` takes it
 
 
 def accept(cost: float, proposed_cost: float, beta: float, uniform: float) -> bool:
@@ -26,12 +29,15 @@ def independent(rng: np.random.Generator, sigma: float, n_neurons: int) -> NDArr
     return (sigma * rng.standard_normal(n_neurons)).astype(np.float32)
 
 
-def propose(nets: Networks, pair: int, delta: NDArray[np.float32]) -> None:
-    """Make the second network of a pair a copy of the first with thresholds shifted by `delta`; reset both averages."""
+def propose(nets: Networks, pair: int, delta: NDArray[np.float32], average: float) -> None:
+    """Make the second network of a pair a copy of the first with thresholds shifted by `delta`.
+
+    Both averages start anew from `average`: NaN stands for the first cost.
+    """
     current, proposed = 2 * pair, 2 * pair + 1
     nets.W[proposed] = nets.W[current]
     nets.theta[proposed, : len(delta)] = nets.theta[current, : len(delta)] + delta
-    nets.running[current] = nets.running[proposed] = np.nan
+    nets.running[current] = nets.running[proposed] = average
 
 
 def keep_proposed(nets: Networks, pair: int) -> None:

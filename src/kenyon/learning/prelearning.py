@@ -1,8 +1,13 @@
 """Prelearning: a search for the global threshold to start from.
 
-Metropolis walks from several values over the range of V, except that weights and local thresholds are reset after
-every decision: a walk settles where a network learns fastest from scratch. The walk with the lowest average cost wins,
-and the start is where it ended.
+Several starts over the range of V are tried side by side, each with a Metropolis pair, all on the same episodes. After
+every decision, weights, local thresholds and theta_g go back to what they were at first (method "resets", the paper's):
+so each start is measured by how well M steps go from nothing, again and again. The cost of a step is that of the
+network that the decision kept, and the start with the lowest average cost wins.
+
+With the method "walks" theta_g goes on from decision to decision, and only weights and local thresholds are reset: a
+walk settles where a network learns fastest from scratch. The walk with the lowest average cost wins, and the start is
+where it ended.
 """
 
 from __future__ import annotations
@@ -25,20 +30,29 @@ from kenyon.tasks import Task
 
 STARTS = 10
 STEPS = 10_000
+METHODS = {"resets": "prelearned", "walks": "walked"}  # and what a learner's `start` calls them
 
 
 class Prelearned(NamedTuple):
     """What prelearning tried, at what cost, and what it chose."""
 
-    theta_g: float  # the choice: where the winning walk ended
-    starts: NDArray[np.float64]  # (n_starts,): where the walks began
-    ends: NDArray[np.float64]  # (n_starts,): where they ended
-    costs: NDArray[np.float64]  # (n_starts,): their average costs, infinite where both networks diverged
+    theta_g: float  # the choice
+    starts: NDArray[np.float64]  # (n_starts,): the values tried
+    ends: NDArray[np.float64]  # (n_starts,): where walks ended; the starts themselves, if theta_g was reset
+    costs: NDArray[np.float64]  # (n_starts,): average cost of each start, infinite where both networks diverged
     n_episodes: int
+    method: str = "resets"
 
 
 def prelearn(
-    learner: Learner, reservoir: ReservoirProtocol, task: Task, *, seed: int = 0, steps: int = STEPS, threads: int = 1
+    learner: Learner,
+    reservoir: ReservoirProtocol,
+    task: Task,
+    *,
+    seed: int = 0,
+    steps: int = STEPS,
+    threads: int = 1,
+    method: str = "resets",
 ) -> Prelearned:
     """Find a start for the global threshold of `learner`, on episodes that training will not see.
 
@@ -50,18 +64,23 @@ def prelearn(
     reservoir, task
         What it will learn.
     seed
-        Decides the episodes and the walks.
+        Decides the episodes, and what is proposed and kept.
     steps
-        Batches that each walk learns from, with a decision after every `learner.period` of them.
+        Batches in all, which every start learns from, with a decision after every `learner.period` of them.
     threads
         Number of threads for simulation.
+    method
+        "resets", as the paper describes it: after every decision weights, local thresholds and theta_g go back to
+        their initial values, and the start with the lowest average cost is chosen. "walks": theta_g is not reset, and
+        the end of the walk with the lowest average cost is chosen.
     """
     if isinstance(_checks.instance("learner", learner, Learner).rule, Regression):
         raise ValueError("learner must learn classes to be prelearned, not by Regression()")
     check_reservoir(reservoir)
     _checks.instance("task", task, Task)
-    learner = replace(learner, start="prelearned") if learner.thresholds else learner
-    found = prelearn_all({"prelearn": learner}, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
+    start = METHODS[_checks.one_of("method", method, tuple(METHODS))]
+    learners = {"prelearn": replace(learner, start=start) if learner.thresholds else learner}
+    found = prelearn_all(learners, reservoir, task, seed=seed, steps=steps, threads=threads)["prelearn"]
     if isinstance(found, Diverged):
         raise found
     return found
@@ -77,9 +96,10 @@ def prelearn_all(
     threads: int = 1,
     advance: Callable[[int], None] = lambda n: None,
 ) -> dict[str, Prelearned | Diverged]:
-    """Prelearn several learners from one stream of episodes; `advance` is called with the number of episodes done.
+    """Prelearn several learners from one stream of episodes, each by the method that its `start` names.
 
-    The result of a learner that diverged from every start is its `Diverged`.
+    `advance` is called with the number of episodes done. The result of a learner that diverged from every start is its
+    `Diverged`.
     """
     for name, learner in learners.items():
         if not learner.thresholds:
@@ -88,16 +108,15 @@ def prelearn_all(
     if not learners:
         return {}
     n_episodes = episodes_needed(learners, steps)
-    walks: dict[str, _Walks] = {}
+    trials: dict[str, _Starts] = {}
     for batch in stream_chunks(reservoir, task, n_episodes, _seeding.derive(seed, "prelearning"), threads):
         for name, learner in learners.items():
-            if name not in walks:
-                walks[name] = _Walks(
-                    learner, batch.states, task.n_classes, steps, Source(seed, f"{name}, in prelearning,")
-                )
-            walks[name].take(batch)
+            if name not in trials:
+                source = Source(seed, f"{name}, in prelearning,")
+                trials[name] = _Starts(learner, batch.states, task.n_classes, steps, source)
+            trials[name].take(batch)
         advance(len(batch.items))
-    return {name: walk.result() for name, walk in walks.items()}
+    return {name: starts.result() for name, starts in trials.items()}
 
 
 def episodes_needed(learners: Mapping[str, Learner], steps: int = STEPS) -> int:
@@ -105,14 +124,17 @@ def episodes_needed(learners: Mapping[str, Learner], steps: int = STEPS) -> int:
     return steps * max((learner.batch for learner in learners.values()), default=0)
 
 
-class _Walks:
-    """Walks from several starts, a pair of networks each, all learning from the same episodes."""
+class _Starts:
+    """Several starts, a pair of networks each, all learning from the same episodes."""
 
     def __init__(self, learner: Learner, V: NDArray[np.float32], n_classes: int, steps: int, source: Source) -> None:
         self.learner = replace(learner, start=0.0, search=learner.search or "global")
+        self.method = "walks" if learner.start == METHODS["walks"] else "resets"
         self.period, self.sigma, self.beta = learner.period or 1, learner.sigma or 0.0, learner.beta or 0.0
         self.source = source
         self.starts = np.quantile(V.astype(np.float64), np.linspace(0.0, 0.95, STARTS)).astype(np.float64, copy=False)
+        if self.method == "resets":
+            self.starts[0] = 0.0
         self.theta_g, self.proposed = self.starts.copy(), self.starts.copy()
         self.costs: list[NDArray[np.float64]] = []
         self.n_neurons = V.shape[1]
@@ -136,7 +158,7 @@ class _Walks:
             first = last
 
     def _choices(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return uniform numbers (where choices matter, the same for all walks) and temperatures of n choices."""
+        """Return uniform numbers (where choices matter, the same for all starts) and temperatures of n choices."""
         temperatures = self.learner.rule.temperatures(self.episode, n)
         if isinstance(self.learner.rule, Supervised):
             return np.empty((n, 0)), temperatures
@@ -144,13 +166,14 @@ class _Walks:
         return np.repeat(uniforms, 2 * STARTS, axis=1), temperatures
 
     def result(self) -> Prelearned | Diverged:
-        """Return the winner and the record of all walks."""
+        """Return the winner and the record of all starts."""
         costs = np.mean(self.costs, axis=0)
         if not np.isfinite(costs).any():
             return Diverged(
                 self.source.name, self.episode, "prelearning is unstable from every start; use a smaller eta_w"
             )
-        return Prelearned(float(self.theta_g[np.argmin(costs)]), self.starts, self.theta_g, costs, self.episode)
+        chosen = float(self.theta_g[np.argmin(costs)])
+        return Prelearned(chosen, self.starts, self.theta_g, costs, self.episode, self.method)
 
     def _begin_step(self) -> None:
         """Reset all weights and local thresholds, and propose."""
@@ -162,7 +185,7 @@ class _Walks:
             if learner.search == "per_neuron":
                 delta = metropolis.independent(rng, self.sigma, self.n_neurons)
             self.nets.theta[2 * i, : self.n_neurons] = self.theta_g[i]
-            metropolis.propose(self.nets, i, delta)
+            metropolis.propose(self.nets, i, delta, metropolis.AVERAGES[learner.average_start or "first"])
             self.proposed[i] = self.theta_g[i] + float(delta.mean(dtype=np.float64))
 
     def _decide(self) -> None:
@@ -171,12 +194,14 @@ class _Walks:
         for i in range(STARTS):
             cost, proposed_cost = self.nets.running[2 * i], self.nets.running[2 * i + 1]
             if metropolis.accept(cost, proposed_cost, self.beta, rng.random()):
-                self.theta_g[i], cost = self.proposed[i], proposed_cost
+                cost = proposed_cost
+                if self.method == "walks":
+                    self.theta_g[i] = self.proposed[i]
             costs[i] = cost
         self.costs.append(costs)
         self._begin_step()
 
 
 def prelearned(learners: Mapping[str, object]) -> dict[str, Learner]:
-    """Return the learners that start from a prelearned threshold."""
-    return {name: own for name, own in learners.items() if isinstance(own, Learner) and own.start == "prelearned"}
+    """Return the learners that start from a threshold that prelearning is to find."""
+    return {name: own for name, own in learners.items() if isinstance(own, Learner) and isinstance(own.start, str)}

@@ -19,6 +19,10 @@ These attributes are optional: `rule`, one of `Supervised`, `QLearning` and `Reg
 expected); `thresholds`, true if it reads x = relu(V - theta) (estimators then scale every neuron by itself; without it,
 all of them by the same factor); `slowed(factor)`, which returns a learner with smaller steps (estimators call it for
 the second half of their passes).
+
+So are these methods, for an agent in an environment, which is told no right class: `act(state, V)`, which returns an
+action for each row of V and changes nothing, and `learn(state, V, actions, rewards)`, which returns the new state and
+an `Info`, as `update` does. Nothing in this package calls them: they are for loops of your own.
 """
 
 from collections.abc import Mapping, Sequence

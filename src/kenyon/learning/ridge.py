@@ -121,7 +121,9 @@ class Ridge:
             W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept)
         bias = mean_y - mean @ W if self.intercept else None
         held = np.zeros(len(gram), np.float32) if theta is None else theta
-        return Readout(_checks.single("weights", W.T), held, thresholds=theta is not None, bias=bias)
+        temperature = float(self.rule.temperatures(int(n), 1)[0])
+        weights = _checks.single("weights", W.T)
+        return Readout(weights, held, thresholds=theta is not None, temperature=temperature, bias=bias)
 
 
 def check_rule(rule: object) -> None:

@@ -1,6 +1,7 @@
 """What a learner learns from: the right class, the right numbers, or the reward of the action it took.
 
-supervised    E = sum_j (y_true_j - y_j)^2,  y_true = target for the right class, 0 for the others
+supervised    E = sum_j (y_true_j - y_j)^2,  y_true = target for the right class, 0 for the others; the choice, which
+              teaches nothing, is drawn from softmax(y / temperature)
 regression    E = sum_j (y_true_j - y_j)^2,  y_true one or more real numbers for each episode
 Q-learning    E = (R - Q_a)^2,  a drawn from softmax(Q / temperature),  R = reward if a is right, else 0
 """
@@ -54,23 +55,26 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Supervised:
-    """Learn from the right class. Choices are drawn from softmax(y), and do not affect learning.
+    """Learn from the right class. Choices are drawn from softmax(y / temperature), and do not affect learning.
 
     Parameters
     ----------
     target
         Output wanted for the right class; 0 is wanted for the others.
+    temperature
+        Of the choices, while learning and afterwards: a number, or a `Schedule`.
     """
 
     target: float = 10.0
+    temperature: float | Schedule = 1.0
 
     def __post_init__(self) -> None:
         _checks.set_fields(self, target=_checks.real("target", self.target, _checks.SMALL, _checks.BIG))
+        _checks.set_fields(self, temperature=_temperature(self.temperature))
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
-        """Return the temperature of each choice: 1."""
-        _checks.integer("first", first, 0)
-        return np.ones(_checks.integer("n", n, 0))
+        """Return the temperature of each choice from episode `first` on."""
+        return _temperatures(self.temperature, first, n)
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,8 @@ class QLearning:
     Parameters
     ----------
     reward
-        R for the right action; the others get 0.
+        R for the right action, where `update` is told the right classes; the others get 0. `learn` takes rewards as
+        they come; there this is only their usual size, which sets the share of thresholds in a normalised step.
     temperature
         Of the softmax policy: a number, or a `Schedule`.
     """
@@ -116,9 +121,7 @@ class QLearning:
 
     def __post_init__(self) -> None:
         _checks.set_fields(self, reward=_checks.real("reward", self.reward, _checks.SMALL, _checks.BIG))
-        if not isinstance(self.temperature, Schedule):
-            temperature = _checks.real("temperature", self.temperature, _checks.SMALL, _checks.BIG)
-            _checks.set_fields(self, temperature=temperature)
+        _checks.set_fields(self, temperature=_temperature(self.temperature))
 
     @property
     def target(self) -> float:
@@ -127,7 +130,15 @@ class QLearning:
 
     def temperatures(self, first: int, n: int) -> NDArray[np.float64]:
         """Return the temperature of each choice from episode `first` on."""
-        first, n = _checks.integer("first", first, 0), _checks.integer("n", n, 0)
-        if isinstance(self.temperature, Schedule):
-            return self.temperature.at(np.arange(first, first + n))
-        return np.full(n, self.temperature)
+        return _temperatures(self.temperature, first, n)
+
+
+def _temperature(value: object) -> float | Schedule:
+    return value if isinstance(value, Schedule) else _checks.real("temperature", value, _checks.SMALL, _checks.BIG)
+
+
+def _temperatures(temperature: float | Schedule, first: int, n: int) -> NDArray[np.float64]:
+    first, n = _checks.integer("first", first, 0), _checks.integer("n", n, 0)
+    if isinstance(temperature, Schedule):
+        return temperature.at(np.arange(first, first + n))
+    return np.full(n, temperature)

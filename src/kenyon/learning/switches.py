@@ -12,7 +12,7 @@ from kenyon import _checks
 
 
 class Default:
-    """A number that nobody gave, so that `dataclasses.replace` may switch off what it belongs to."""
+    """A value that nobody gave, so that `dataclasses.replace` may switch off what it belongs to."""
 
 
 class _Float(Default, float):
@@ -20,6 +20,10 @@ class _Float(Default, float):
 
 
 class _Int(Default, int):
+    pass
+
+
+class _Text(Default, str):
     pass
 
 
@@ -52,6 +56,11 @@ DEPENDENT = {  # `start` comes first, because others depend on it
         _Float(0.005),
         lambda own: own.local and not _fixed(own),
         "learned thresholds (local=True) with step='normalised'",
+    ),
+    "batch_cost": Dependent(_Text("mean"), _fixed, "step='fixed'; a normalised step is sized by the batch itself"),
+    "average_start": Dependent(_Text("first"), _searches, SEARCH),
+    "acting": Dependent(
+        _Text("current"), lambda own: _searches(own) and hasattr(own.rule, "reward"), f"rule=QLearning() with {SEARCH}"
     ),
     "sigma": Dependent(_Float(0.05), _searches, SEARCH),
     "period": Dependent(_Int(100), _searches, SEARCH),

@@ -15,6 +15,7 @@ import xarray as xr
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.first_stages import FirstStages
 from kenyon.experiment.presets import FIVE
 from kenyon.experiment.results import combine
 from kenyon.experiment.store import Store, StoreError
@@ -68,10 +69,15 @@ class Results(NamedTuple):
         """Return the results of a part of a figure, including those per neuron."""
         return _open(self, figure, part)
 
+    def experiment(self, figure: str) -> Experiment:
+        """Return all trials of a figure as they ran, with what first stages found."""
+        experiment = self.plan.experiment(figure)
+        return experiment._replace(trials=tuple(FirstStages(Store(self.folder)).settle(experiment.trials)))
+
     def provenance(self) -> list[dict[str, Any]]:
         """Return where, when and for how long each trial of the plan ran."""
         store = Store(self.folder)
-        trials = {trial.id for figure in (*FIGURES, CLAIMS) for trial in self.plan.experiment(figure).trials}
+        trials = {trial.id for figure in (*FIGURES, CLAIMS) for trial in self.experiment(figure).trials}
         finished = sorted(trials & set(store.finished()))
         headers = [store.read(trial, lambda name, dimensions: False).attributes for trial in finished]
         return [json.loads(header["provenance"]) for header in headers]
@@ -97,7 +103,7 @@ def plain_readouts(data: xr.Dataset | xr.DataArray) -> list[str]:
 @cache
 def _open(results: Results, figure: str, part: str) -> xr.Dataset:
     store = Store(results.folder)
-    trials = [trial.id for trial in results.plan.parts(figure)[part]]
+    trials = [trial.id for trial in FirstStages(store).settle(results.plan.parts(figure)[part])]
     missing = set(trials) - set(store.finished())
     if missing:
         raise StoreError(f"{results.folder} lacks {len(missing)} of the {len(trials)} trials of figure {figure}")

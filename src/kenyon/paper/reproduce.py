@@ -72,15 +72,15 @@ def reproduce(
     report = Report() if report is None else _checks.instance("report", report, Report)
     results, start = Results(folder / "results", plan), time.monotonic()
     everything = set(figures) == set(FIGURES)
-    experiments = [plan.experiment(name) for name in (*figures, *([CLAIMS] if everything else []))]
-    trials = {trial.id: trial for experiment in experiments for trial in experiment.trials}
+    names = (*figures, *([CLAIMS] if everything else []))
+    trials = {trial.id: trial for name in names for trial in plan.experiment(name).trials}
     # The longest first, so that no worker is left with one at the end.
     experiment = Experiment("reproduction", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
-    for experiment in experiments:  # so that the results of a figure can be opened by its name
-        Store(results.folder).register(experiment)
+    for name in names:  # so that the results of a figure can be opened by its name
+        Store(results.folder).register(results.experiment(name))
     report.say(f"drawing {len(figures)} figures")
     _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
     verdicts = judge(results) if everything else []

@@ -1,0 +1,189 @@
+"""First stages: what is found out by trials of its own, before the trials of an experiment can run.
+
+A trial with a `prelearning` or a `tuning` table is open. `pending` says which trials must run before it can, given the
+results that there are; once there are none, `settled` returns the trial with numbers in place of the tables, and
+`origins` telling which trials they came from. Everything follows from stored results, so a stopped run goes on as if it
+had not been stopped.
+
+Prelearning is a trial with a single episode: what counts is the record of its prelearning. Tuning trains a learner for
+every batch and rate side by side, in one trial for each seed. Rates are a factor of 2 apart, and where the best of a
+batch is at an end of its rates, these are extended, until both ends are worse.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kenyon.experiment.config import TrialConfig, trial_config
+from kenyon.experiment.learner_settings import LearnerModel, settings_of
+from kenyon.experiment.result_file import Stored
+from kenyon.experiment.settings import ConfigError
+from kenyon.learning.learners import Learner, changed
+
+Read = Callable[[TrialConfig], Stored | None]  # the result of a trial, if there is one
+WIDTH = 2  # doublings of the rate that are tried to either side, and by which an end is extended
+FURTHEST = 30  # doublings from the learner's own rate beyond which no best rate is expected
+
+
+def is_open(trial: TrialConfig) -> bool:
+    """Tell whether a trial waits for a first stage."""
+    return trial.prelearning is not None or trial.tuning is not None
+
+
+def pending(trial: TrialConfig, read: Read) -> list[TrialConfig]:
+    """Return the trials that must run next before `trial` can be settled; none if it can be, or is."""
+    sources = _sources(trial)
+    if trial.tuning is not None:
+        sources += _tuned(trial, read).trials
+    return [source for source in sources if read(source) is None]
+
+
+def settled(trial: TrialConfig, read: Read) -> TrialConfig:
+    """Return the trial that runs: with what was found in place of the tables that asked for it."""
+    settings, origins = trial.model_dump(mode="json"), dict(trial.origins)
+    for source in _sources(trial):
+        origins["prelearning"] = source.id
+        found = _prelearned(source, read)
+        for name in _waiting(trial) if "theta_g" in found else []:
+            settings["learners"][name] = _started(trial, name, found["theta_g"])
+    if trial.tuning is not None:
+        tuned = _tuned(trial, read)
+        origins["tuning"] = " ".join(source.id for source in tuned.trials)
+        settings["learners"][trial.tuning.learner].update(tuned.best())
+    return trial_config({**settings, "prelearning": None, "tuning": None, "origins": origins})
+
+
+def findings(trial: TrialConfig, read: Read) -> dict[str, Any]:
+    """Return what the first stages of a trial found, and how: to be kept with the results."""
+    found: dict[str, Any] = {}
+    for source in _sources(trial):
+        found["prelearning"] = {"trials": [source.id], "learner": source.learner_names[0], **_prelearned(source, read)}
+    if trial.tuning is not None:
+        tuned = _tuned(trial, read)
+        table = [
+            {"batch": batch, "eta_w": tuned.rate(power), "accuracy": score if np.isfinite(score) else None}
+            for batch, scores in tuned.scores.items()
+            for power, score in sorted(scores.items())
+        ]
+        ids = [source.id for source in tuned.trials]
+        found["tuning"] = {"trials": ids, "learner": trial.tuning.learner, "best": tuned.best(), "table": table}
+    return found
+
+
+def _waiting(trial: TrialConfig) -> list[str]:
+    """Return the names of the learners that start from what prelearning finds."""
+    own = {name: learner for name, learner in trial.learners.items() if isinstance(learner, LearnerModel)}
+    return [name for name, learner in own.items() if getattr(learner, "start", None) == "prelearned"]
+
+
+def _started(trial: TrialConfig, name: str, start: float | str) -> dict[str, Any]:
+    """Return the settings of a learner with another start."""
+    learner = trial.learners[name].build()
+    if not isinstance(learner, Learner) or not learner.thresholds:
+        raise ConfigError(f"prelearning.learner must name a learner with thresholds, not {name}")
+    return settings_of(changed(learner, start=start))
+
+
+def _sources(trial: TrialConfig) -> list[TrialConfig]:
+    """Return the trial that prelearns, if one is asked for and needed."""
+    if trial.prelearning is None or not _waiting(trial):
+        return []
+    table = trial.prelearning
+    settings = _alone(trial, table.learner, "prelearning")
+    settings["learners"][table.learner] = _started(trial, table.learner, "prelearned")
+    settings["task"] = {**settings["task"], **table.task}
+    return [trial_config({**settings, "seed": table.seed, "n_episodes": 1, "n_test": 1, "n_bins": 1})]
+
+
+def _alone(trial: TrialConfig, learner: str, stage: str) -> dict[str, Any]:
+    """Return the settings of a trial with one of its learners only, and no first stages."""
+    settings = trial.model_dump(mode="json")
+    if learner not in settings["learners"]:
+        raise ConfigError(f"{stage}.learner must be one of {', '.join(settings['learners'])}, not {learner!r}")
+    learners = {learner: settings["learners"][learner]}
+    return {**settings, "learners": learners, "prelearning": None, "tuning": None, "examples": 0}
+
+
+def _prelearned(source: TrialConfig, read: Read) -> dict[str, Any]:
+    """Return the record of prelearning in a result, or why it failed; then learners prelearn by themselves."""
+    attributes, name = _result(source, read).attributes, source.learner_names[0]
+    record: dict[str, dict[str, Any]] = json.loads(attributes["prelearning"])
+    return record.get(name) or {"failed": json.loads(attributes["diverged"]).get(name, "")}
+
+
+class _Tuned(NamedTuple):
+    """A grid of batches and rates as far as it has got: the rates are `base` times powers of 2."""
+
+    base: float
+    scores: dict[int, dict[int, float]]  # by batch and power: mean accuracy; minus infinity where a seed diverged
+    trials: list[TrialConfig]  # all so far; the last ones may have no result yet
+
+    def rate(self, power: int) -> float:
+        return float(self.base * 2.0**power)
+
+    def best(self) -> dict[str, Any]:
+        """Return the best batch and rate; of equals the smallest batch, and the one in the middle of its rates."""
+        highest = max(score for scores in self.scores.values() for score in scores.values())
+        batch = next(batch for batch, scores in self.scores.items() if highest in scores.values())
+        equals = sorted(power for power, score in self.scores[batch].items() if score == highest)
+        return {"batch": batch, "eta_w": self.rate(equals[len(equals) // 2])}
+
+
+def _tuned(trial: TrialConfig, read: Read) -> _Tuned:
+    """Follow the grid as far as there are results: to its end, or to trials that have not run."""
+    assert trial.tuning is not None
+    settings = _alone(trial, trial.tuning.learner, "tuning")
+    own = settings["learners"][trial.tuning.learner]
+    if own["kind"] != "GradientWeights" or own["eta_w"] is None:
+        raise ConfigError(f"tuning.learner must name a learner of kind GradientWeights with fixed steps, not {own}")
+    grid = _Tuned(float(own["eta_w"]), {batch: {} for batch in sorted(set(trial.tuning.batch))}, [])
+    while wanted := {batch: _next_powers(scores) for batch, scores in grid.scores.items() if _next_powers(scores)}:
+        learners = {
+            f"{batch} {power}": {**own, "batch": batch, "eta_w": grid.rate(power)}
+            for batch, powers in wanted.items()
+            for power in powers
+        }
+        sources = [
+            trial_config({**settings, "learners": learners, "seed": seed, "halve_diverged": False, "n_bins": 1})
+            for seed in trial.tuning.seeds
+        ]
+        grid.trials.extend(sources)
+        if any(read(source) is None for source in sources):
+            return grid
+        accuracies = np.mean([_accuracies(_result(source, read)) for source in sources], axis=0)
+        for name, accuracy in zip(learners, accuracies, strict=True):
+            batch, power = map(int, name.split())
+            grid.scores[batch][power] = float(accuracy)
+    return grid
+
+
+def _accuracies(stored: Stored) -> Any:
+    """Return the accuracy of every learner, minus infinity for those that diverged."""
+    accuracy = stored.variables["accuracy"][1]
+    return np.where(np.isfinite(accuracy), accuracy, -np.inf)
+
+
+def _next_powers(scores: Mapping[int, float]) -> list[int]:
+    """Return the powers to try next: the first ones, and those beyond an end that is not worse than the best."""
+    if not scores:
+        return list(range(-WIDTH, WIDTH + 1))
+    low, high, best = min(scores), max(scores), max(scores.values())
+    if max(-low, high) > FURTHEST:
+        raise ConfigError(f"tuning finds no best eta_w within a factor of 2^{FURTHEST} of the learner's own")
+    powers: list[int] = []
+    if scores[low] == best:
+        powers += range(low - WIDTH, low)
+    if scores[high] == best and np.isfinite(best):
+        powers += range(high + 1, high + WIDTH + 1)
+    return powers
+
+
+def _result(source: TrialConfig, read: Read) -> Stored:
+    stored = read(source)
+    if stored is None:
+        raise ConfigError(f"the first stage has not been run: there is no result of trial {source.id}")
+    return stored
