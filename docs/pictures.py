@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import kenyon as kn
+from kenyon._looks import BLUE, GREEN, LOOKS, ORANGE
 from kenyon.envs import ReservoirFeatures, TaskEnv
-from kenyon.paper.style import LOOKS
 
 FOLDER = Path(__file__).parent / "pictures"
 STIMULI = ("ethyl acetate", "1-hexanol", "methyl salicylate")
-COLOURS = ("#0072B2", "#D55E00", "#009E73")  # from Okabe and Ito's palette, which all readers can tell apart
+COLOURS = (BLUE, ORANGE, GREEN)
 STEP = 0.01  # seconds
 SEEDS = (0, 1, 2)
 LEARNERS = {  # name, learner, colour, height of the label next to the curves
@@ -62,7 +62,7 @@ def environment() -> NDArray[np.uint8]:
 def from_odour_to_state() -> Figure:
     """Three odours, the noisy input of one episode, and what the reservoir makes of it."""
     odours = kn.load_odours()
-    chosen = odours[[odours.names.index(name) for name in STIMULI]]
+    chosen = odours[STIMULI]
     task = kn.Task(chosen, np.arange(3)[:, None], np.array([0, 1, 0]), n_classes=2, steps=50, noise=0.3)
     episode = int(np.argmax(task.draw(100).items == 0))
     inputs = task.inputs(1, first=episode)

@@ -23,7 +23,7 @@ from kenyon.odours import SUBSETS, Odours, load_odours
 from kenyon.reservoir import Reservoir, check_setting
 from kenyon.tasks import SequenceTask, StaticTask, Task
 
-TRIAL_FORMAT = 3  # raised whenever the same settings give other numbers or other files
+TRIAL_FORMAT = 4  # raised whenever the same settings give other numbers or other files
 MOST_ITEMS = 100_000  # limit for the odours and the sequences of a task
 TRAIN = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
 NOT_SETTINGS = ("odours", "n_inputs", "seed")  # parameters of constructors that a trial fills in

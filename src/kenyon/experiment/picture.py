@@ -1,0 +1,140 @@
+"""A picture of the results in a folder, for the command line."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from kenyon import _checks, _shown
+from kenyon._files import write_whole
+from kenyon._looks import plain
+from kenyon.experiment.results import open_results
+from kenyon.experiment.store import Store
+from kenyon.plots import plot_curves, plot_sweep, plot_thresholds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KINDS = ("curves", "thresholds", "sweep")
+FORMATS = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # no date: same bytes
+MOST_PANELS, COLUMNS = 12, 4
+SIZE, SMALL = (6.4, 4.4), (3.4, 3.0)  # of a panel that is alone, and of others, in inches
+
+
+def write_picture(
+    folder: str | Path,
+    file: str | Path | None = None,
+    experiment: str | None = None,
+    *,
+    kind: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
+) -> Path:
+    """Draw the results in a folder, and return the file: by default a PNG file there, named after the experiment.
+
+    The kind is by default a sweep if any setting was swept, and curves otherwise; see `draw`.
+    """
+    folder = Path(folder)
+    path = Path(file) if file is not None else folder / f"{experiment or _name(folder)}.png"
+    if path.suffix not in FORMATS:
+        raise ValueError(f"{path} must end in {', '.join(FORMATS)}")
+    if kind is not None:
+        _checks.one_of("kind", kind, KINDS)
+    figure = draw(open_results(folder, experiment, neurons=kind == "thresholds"), kind, x, y)
+    try:
+        write_whole(path, _contents(figure, path.suffix))
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    return path
+
+
+def draw(results: xr.Dataset, kind: str | None = None, x: str | None = None, y: str | None = None) -> Figure:
+    """Return a figure with a panel for each combination of the settings that one picture has no room for."""
+    y = y or ("accuracy" if "accuracy" in results else "group_accuracy")
+    values = _shown.measure(_shown.prepared(results), y)
+    choices = _shown.choices(values, _shown.learners(results))
+    swept = kind == "sweep" or (kind is None and bool(choices) and y == "accuracy")
+    if swept:
+        whole = len(results.learner) == 1 and len(_shown.several(values)) == 2 and x is None
+        x = None if whole else x or _most(values, choices)
+        others = [] if whole else [name for name in _shown.several(values) if name not in (x, _along(values, x))]
+        return _panels(results, others, lambda part, ax: plot_sweep(part, x, y, ax=ax))
+    if x is not None:
+        raise ValueError(f"x={x!r} is for a sweep; write --kind sweep")
+    plot: Callable[..., Axes] = plot_thresholds if kind == "thresholds" else plot_curves
+    return _panels(results, list(_shown.several(values, "stage", "group")), lambda part, ax: plot(part, ax=ax))
+
+
+def _most(values: xr.DataArray, choices: dict[str, int]) -> str | None:
+    """Return the setting with most values, of those with numbers if there are any."""
+    numbers = {name: n for name, n in choices.items() if name not in values.coords or _shown.numeric(values[name])}
+    return max(numbers or choices, key=lambda name: choices[name], default=None)
+
+
+def _along(values: xr.DataArray, x: str | None) -> str | None:
+    return str(values[x].dims[0]) if x in values.coords and values[x].ndim == 1 else None
+
+
+def _panels(results: xr.Dataset, settings: list[str], plot: Callable[[xr.Dataset, Axes], Axes]) -> Figure:
+    from matplotlib.figure import Figure
+
+    chosen = [
+        dict(zip(settings, place, strict=True)) for place in product(*(range(results.sizes[s]) for s in settings))
+    ]
+    if len(chosen) > MOST_PANELS:
+        raise ValueError(
+            f"a panel for each value of {' and '.join(settings)} would be {len(chosen)}, above {MOST_PANELS}; "
+            "select some in Python: kn.plot_sweep(kn.open_results(folder).sel(...))"
+        )
+    columns = min(len(chosen), COLUMNS)
+    rows = -(-len(chosen) // columns)
+    width, height = SIZE if len(chosen) == 1 else SMALL
+    figure = Figure(figsize=(max(width * columns, SIZE[0]), height * rows), layout="constrained")
+    every = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
+    for ax, place in zip(every, chosen, strict=False):
+        plot(results.isel(place), ax)
+        _head(ax, ", ".join(_shown.said(name, _shown.positions(results, name)[i]) for name, i in place.items()))
+    for ax in every[len(chosen) :]:
+        ax.set_axis_off()
+    if len(chosen) > 1:
+        _share_legend(figure, every[: len(chosen)], columns)
+    return figure
+
+
+def _head(ax: Axes, text: str) -> None:
+    """Put a line above the notes on a panel."""
+    if text:
+        ax.set_title(f"{plain(text)}\n{ax.get_title(loc='left')}".strip(), loc="left")
+
+
+def _share_legend(figure: Figure, every: Any, columns: int) -> None:
+    """Replace the legends of all panels by one below them."""
+    handles: dict[str, Any] = {}
+    for ax in every:
+        handles |= {name: handle for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+    if handles:
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns + 1, frameon=False)
+
+
+def _contents(figure: Figure, suffix: str) -> bytes:
+    """Return the file of a figure, the same bytes for the same picture."""
+    from matplotlib import rc_context
+
+    contents = io.BytesIO()
+    with rc_context({"svg.hashsalt": "kenyon"}):
+        figure.savefig(contents, format=suffix[1:], dpi=200, metadata=FORMATS[suffix])
+    return contents.getvalue()
+
+
+def _name(folder: Path) -> str:
+    """Return the name of the experiment in a folder, or of the folder if there are several."""
+    known = list(Store(folder).experiments())
+    return known[0] if len(known) == 1 else folder.resolve().name
