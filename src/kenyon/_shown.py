@@ -25,6 +25,7 @@ class Line(NamedTuple):
     other: str  # the value of a further setting, such as "noise = 0.1"
     x: NDArray[Any]
     values: NDArray[np.float64]  # (n_seeds, len(x)), NaN where there is none
+    level: bool = False  # of a learner without the setting that is x
 
 
 def prepared(results: xr.Dataset) -> xr.Dataset:
@@ -87,8 +88,8 @@ def by_seed(values: xr.DataArray, along: str) -> NDArray[np.float64]:
     return np.asarray(values.transpose("seed", along).values, np.float64)
 
 
-def notes(results: xr.Dataset, values: xr.DataArray) -> list[str]:
-    """Return what must be said of what is drawn: over how many seeds, and what is left out; refuse if all is."""
+def notes(results: xr.Dataset, values: xr.DataArray, drawn: str = "mean and range") -> list[str]:
+    """Return what must be said: what is drawn of how many seeds, and what is left out; refuse if all is."""
     there = values.notnull().any([name for name in values.dims if name in (*WITHIN, "stage", "group")])
     diverged = there & False
     if "diverged_at" in results:
@@ -103,7 +104,7 @@ def notes(results: xr.Dataset, values: xr.DataArray) -> list[str]:
     if not there.any():
         raise ValueError(f"results must hold something to draw, but left out are: {', '.join(out)}")
     n_seeds = values.sizes.get("seed", 1)
-    seeds = [f"mean and range over {n_seeds} seeds"] if n_seeds > 1 else []
+    seeds = [f"{drawn} over {n_seeds} seeds"] if n_seeds > 1 else []
     return [*seeds, *([f"left out: {', '.join(out)}"] if out else [])]
 
 
@@ -130,7 +131,7 @@ def measure(results: xr.Dataset, y: str) -> xr.DataArray:
 
     def fits(name: Any) -> bool:
         dims = results[name].dims
-        return "learner" in dims and not {*dims} & {*WITHIN} and numeric(results[name])
+        return name != "diverged_at" and "learner" in dims and not {*dims} & {*WITHIN} and numeric(results[name])
 
     if not isinstance(y, str) or y not in results.data_vars or not fits(y):
         known = [name for name in results.data_vars if fits(name)]
@@ -154,11 +155,12 @@ def of_learners(names: Sequence[str]) -> dict[str, int]:
 
 def lines(results: xr.Dataset, values: xr.DataArray, x: str) -> list[Line]:
     """Return a line for each learner and each value of one further setting; refuse what would be too many."""
-    names, dimension = learners(results), _dimension(values, x, learners(results))
-    more = several(values, dimension)
-    kept = ("learner", "seed", dimension, *more)
+    names = learners(results)
+    along = dimension(values, x, names)
+    more = several(values, along)
+    kept = ("learner", "seed", along, *more)
     values = values.squeeze([name for name in values.dims if name not in kept], drop=True)
-    families = _families(values, x, names) if dimension == "learner" else _members(values, x, dimension, names)
+    families = _families(values, x, names) if along == "learner" else _members(values, x, names)
     n_lines = len(families) * int(np.prod([*more.values()]))
     if len(more) > 1 or (more and n_lines > MOST_LINES):
         example = ", ".join(f"{name}={_first(values, name)}" for name in [*more][-1:])
@@ -168,13 +170,14 @@ def lines(results: xr.Dataset, values: xr.DataArray, x: str) -> list[Line]:
         )
     found = []
     for learner, at, own in families:
+        level = along == "learner" and learner in names
         for other, part in _parts(own, *more):
             order = np.argsort(at, kind="stable") if at.dtype.kind in "fiu" else np.arange(len(at))
-            found.append(Line(learner, other, at[order], by_seed(part, dimension)[:, order]))
+            found.append(Line(learner, other, at[order], by_seed(part, along)[:, order], level))
     return [line for line in found if np.isfinite(line.values).any()]
 
 
-def _dimension(values: xr.DataArray, x: str, names: Sequence[str]) -> str:
+def dimension(values: xr.DataArray, x: str, names: Sequence[str]) -> str:
     """Return the dimension along which a setting changes; learner, if it is in their names."""
     if isinstance(x, str):
         if x in values.dims and x not in ("learner", "seed"):
@@ -185,19 +188,19 @@ def _dimension(values: xr.DataArray, x: str, names: Sequence[str]) -> str:
             return "learner"
     along = [str(name) for name, found in values.coords.items() if found.ndim == 1 and found.dims[0] in several(values)]
     known = dict.fromkeys([*several(values), *along, *of_learners(names)])
-    raise ValueError(f"x must be a setting that was swept: {_listed(known)}, not {_checks.short_repr(x)}")
+    raise ValueError(f"x must be a setting that was swept ({_listed(known)}), not {_checks.short_repr(x)}")
 
 
 Family = tuple[str, NDArray[Any], xr.DataArray]  # its name, x, and values
 
 
-def _members(values: xr.DataArray, x: str, dimension: str, names: Sequence[str]) -> list[Family]:
+def _members(values: xr.DataArray, x: str, names: Sequence[str]) -> list[Family]:
     at = positions(values, x)
     return [(name, at, values.isel(learner=i)) for i, name in enumerate(names)]
 
 
 def _families(values: xr.DataArray, x: str, names: Sequence[str]) -> list[Family]:
-    """Put learners together that differ in x alone; learners without x are as good at any x."""
+    """Put learners together that differ in x alone; those without x have the same values at both ends of it."""
     setting = re.compile(rf" {x}=({NUMBER})(?= |$)")
     found: dict[str, list[tuple[float, int]]] = {}
     for i, name in enumerate(names):

@@ -74,7 +74,7 @@ def plot_thresholds(results: xr.Dataset, *, ax: Axes | None = None) -> Axes:
             "unless you write open_results(folder, neurons=True); train_in_turn keeps none"
         )
     values = _shown.selected(results, "theta", "neuron")
-    notes, ax = _shown.notes(results, values), axes(ax)
+    notes, ax = _shown.notes(results, values, "mean"), axes(ax)
     start = _shown.selected(results, "start_theta", "neuron") if "start_theta" in results else None
     edges = _edges([values] if start is None else [values, start])
     for i, seen in enumerate(looks(_shown.kinds(results)).values()):
@@ -149,7 +149,7 @@ def _draw_lines(ax: Axes, found: list[Line], kinds: dict[str, str]) -> None:
         named = [line.learner] * (len(families) > 1 or not line.other) + [line.other] * bool(line.other)
         one = one._replace(label=plain(", ".join(named)))
         if line.x.dtype.kind in "fiu":
-            _draw(ax, line, one)
+            _draw(ax, line, one._replace(marker="") if line.level else one)
         else:
             _draw_points(ax, line, one, 0.5 * ((i + 0.5) / len(found) - 0.5))
     _x_axis(ax, found)
@@ -205,7 +205,7 @@ def _x_axis(ax: Axes, found: list[Line]) -> None:
 
 def _heat_map(results: xr.Dataset, values: xr.DataArray, y: str, ax: Axes | None) -> Axes:
     """Draw the means of one learner over two settings; the one with more values is x."""
-    notes, ax = _shown.notes(results, values), axes(ax)
+    notes, ax = _shown.notes(results, values, "mean"), axes(ax)
     down, across = sorted(_shown.several(values), key=lambda name: values.sizes[name])
     means = values.mean([name for name in values.dims if name not in (down, across)]).transpose(down, across)
     accuracy = y.endswith("accuracy")
@@ -220,7 +220,7 @@ def _heat_map(results: xr.Dataset, values: xr.DataArray, y: str, ax: Axes | None
         texts = [f"{value:g}" if at.dtype.kind in "fiu" else plain(str(value)) for value in at]
         ticks(range(0, len(at), every), texts[::every])
     ax.set(xlabel=label(across), ylabel=label(down))
-    return _titled(ax, [*filter(None, _shown.learners(results)), *(note.replace(" and range", "") for note in notes)])
+    return _titled(ax, [*filter(None, _shown.learners(results)), *notes])
 
 
 def _edges(arrays: list[xr.DataArray]) -> NDArray[np.float64]:
@@ -240,7 +240,7 @@ def _distribution(
         return
     if np.all(np.nanmin(theta, axis=1) == np.nanmax(theta, axis=1)):
         at = theta[:, 0]
-        ax.axvline(at.mean(), label=name and f"{name}: {at.mean():.3g} for all neurons", **look)
+        ax.axvline(at.mean(), label=name and f"{name}, one for all neurons", **look)
         if len(at) > 1 and not start:
             ax.axvspan(at.min(), at.max(), color=seen.colour, alpha=0.15, linewidth=0)
         return
@@ -252,7 +252,7 @@ def _distribution(
 
 def _accuracy_axis(ax: Axes, level: float | None) -> None:
     """Draw the accuracy of guessing, where it is known, and let the axis reach from there, or from below, to 1."""
-    lowest = float(ax.dataLim.y0)
+    lowest = min(float(other.dataLim.y0) for other in ax.get_shared_y_axes().get_siblings(ax))
     if level is not None:
         ax.axhline(level, color=FAINT, linestyle=":", linewidth=1, zorder=0, label="chance")
         lowest = min(lowest, level)

@@ -56,29 +56,26 @@ def write_picture(
 
 def draw(results: xr.Dataset, kind: str | None = None, x: str | None = None, y: str | None = None) -> Figure:
     """Return a figure with a panel for each combination of the settings that one picture has no room for."""
+    given = [name for name, value in (("x", x), ("y", y)) if value is not None]
+    if given and kind not in (None, "sweep"):
+        raise ValueError(f"{given[0]} is for sweeps: write --kind sweep, or leave it out")
+    results = _shown.prepared(results)
     y = y or ("accuracy" if "accuracy" in results else "group_accuracy")
-    values = _shown.measure(_shown.prepared(results), y)
-    choices = _shown.choices(values, _shown.learners(results))
-    swept = kind == "sweep" or (kind is None and bool(choices) and y == "accuracy")
-    if swept:
-        whole = len(results.learner) == 1 and len(_shown.several(values)) == 2 and x is None
-        x = None if whole else x or _most(values, choices)
-        others = [] if whole else [name for name in _shown.several(values) if name not in (x, _along(values, x))]
+    values, names = _shown.measure(results, y), _shown.learners(results)
+    settings = list(_shown.several(values, "stage", "group"))
+    if kind == "sweep" or (kind is None and (given or settings or _shown.of_learners(names))):
+        whole = x is None and len(names) == 1 and len(_shown.several(values)) == 2  # a heat map
+        x = None if whole else x or _most(values, _shown.choices(values, names))
+        others = [] if x is None else list(_shown.several(values, _shown.dimension(values, x, names)))
         return _panels(results, others, lambda part, ax: plot_sweep(part, x, y, ax=ax))
-    if x is not None:
-        raise ValueError(f"x={x!r} is for a sweep; write --kind sweep")
     plot: Callable[..., Axes] = plot_thresholds if kind == "thresholds" else plot_curves
-    return _panels(results, list(_shown.several(values, "stage", "group")), lambda part, ax: plot(part, ax=ax))
+    return _panels(results, settings, lambda part, ax: plot(part, ax=ax))
 
 
 def _most(values: xr.DataArray, choices: dict[str, int]) -> str | None:
     """Return the setting with most values, of those with numbers if there are any."""
     numbers = {name: n for name, n in choices.items() if name not in values.coords or _shown.numeric(values[name])}
     return max(numbers or choices, key=lambda name: choices[name], default=None)
-
-
-def _along(values: xr.DataArray, x: str | None) -> str | None:
-    return str(values[x].dims[0]) if x in values.coords and values[x].ndim == 1 else None
 
 
 def _panels(results: xr.Dataset, settings: list[str], plot: Callable[[xr.Dataset, Axes], Axes]) -> Figure:
@@ -96,21 +93,27 @@ def _panels(results: xr.Dataset, settings: list[str], plot: Callable[[xr.Dataset
     rows = -(-len(chosen) // columns)
     width, height = SIZE if len(chosen) == 1 else SMALL
     figure = Figure(figsize=(max(width * columns, SIZE[0]), height * rows), layout="constrained")
-    every = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
-    for ax, place in zip(every, chosen, strict=False):
-        plot(results.isel(place), ax)
-        _head(ax, ", ".join(_shown.said(name, _shown.positions(results, name)[i]) for name, i in place.items()))
-    for ax in every[len(chosen) :]:
+    every = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    for ax, place in zip(every.flat, chosen, strict=False):
+        heads = [_shown.said(name, _shown.positions(results, name)[i]) for name, i in place.items()]
+        _panel(ax, plot, results.isel(place), ", ".join(heads))
+    for ax in every.ravel()[len(chosen) :]:
         ax.set_axis_off()
     if len(chosen) > 1:
-        _share_legend(figure, every[: len(chosen)], columns)
+        for ax in every[:, 1:].flat:
+            ax.set_ylabel("")
+        _share_legend(figure, every.ravel(), columns)
     return figure
 
 
-def _head(ax: Axes, text: str) -> None:
-    """Put a line above the notes on a panel."""
-    if text:
-        ax.set_title(f"{plain(text)}\n{ax.get_title(loc='left')}".strip(), loc="left")
+def _panel(ax: Axes, plot: Callable[[xr.Dataset, Axes], Axes], part: xr.Dataset, head: str) -> None:
+    """Draw a panel, its settings above its notes; one in which everything diverged is empty and says so."""
+    if head and not bool(part["diverged_at"].min() < 0):
+        ax.set_title(f"{plain(head)}: all diverged", loc="left", fontsize="small")
+        return
+    plot(part, ax)
+    if head:
+        ax.set_title(f"{plain(head)}\n{ax.get_title(loc='left')}".strip(), loc="left", fontsize="small")
 
 
 def _share_legend(figure: Figure, every: Any, columns: int) -> None:
