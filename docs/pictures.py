@@ -1,6 +1,11 @@
 """Draws the pictures of the README and the documentation into docs/pictures."""
 
+import contextlib
+import io
+import re
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -43,6 +48,7 @@ def main() -> None:
     with mpl.rc_context(STYLE):
         save(from_odour_to_state(), "from_odour_to_state.png")
         save(learned_sparsity(), "learned_sparsity.png")
+        save(sweep(), "sweep.png")
     plt.imsave(FOLDER / "environment.png", environment(), metadata={"Software": None})
 
 
@@ -57,6 +63,19 @@ def environment() -> NDArray[np.uint8]:
     env = ReservoirFeatures(TaskEnv(kn.SequenceTask(kn.load_odours()), render_mode="rgb_array"), kn.Reservoir(200))
     env.reset(seed=0)
     return env.render()
+
+
+def sweep() -> Figure:
+    """Run the experiment of the page on experiments as the page does, up to its picture."""
+    page = (Path(__file__).parent / "experiments.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    silent = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), silent:
+        for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)[:2]:
+            exec(compile(block, "experiments.md", "exec"), names)
+    figure: Figure = names["ax"].figure
+    figure.set_size_inches(6, 3.5)
+    return figure
 
 
 def from_odour_to_state() -> Figure:

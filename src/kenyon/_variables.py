@@ -21,7 +21,7 @@ class About(NamedTuple):
 
 CODES = {  # known of the start too
     "coding_level": About("share of active neurons", "1"),
-    "norm2": About("mean of |x|²", "1"),
+    "norm2": About("mean squared length of x", "1"),
     "theta_mean": About("mean threshold", "1"),
     "theta_sd": About("standard deviation of thresholds", "1"),
     "theta": About("threshold θ", "1"),

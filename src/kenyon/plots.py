@@ -41,7 +41,7 @@ def plot_curves(results: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """
     results = _shown.prepared(results)
     values = _shown.selected(results, "training_accuracy", "episode")
-    notes, ax = _shown.notes(results, values), axes(ax)
+    notes, new, ax = _shown.notes(results, values), ax is None, axes(ax)
     episode = np.asarray(values["episode"].values)
     for i, seen in enumerate(looks(_shown.kinds(results)).values()):
         line = Line(seen.label, "", episode, _shown.by_seed(values.isel(learner=i), "episode"))
@@ -51,7 +51,7 @@ def plot_curves(results: xr.Dataset, *, ax: Axes | None = None) -> Axes:
         ax.axvline(end, color=FAINT, linestyle=":", linewidth=0.8, zorder=0)
     ax.set(xlabel=label("episode"), ylabel=label("training_accuracy"), xlim=(0, episode[-1]))
     _accuracy_axis(ax, _shown.guess(results))
-    return _finished(ax, notes)
+    return _finished(ax, notes, new=new)
 
 
 def plot_thresholds(results: xr.Dataset, *, ax: Axes | None = None) -> Axes:
@@ -74,7 +74,7 @@ def plot_thresholds(results: xr.Dataset, *, ax: Axes | None = None) -> Axes:
             "unless you write open_results(folder, neurons=True); train_in_turn keeps none"
         )
     values = _shown.selected(results, "theta", "neuron")
-    notes, ax = _shown.notes(results, values, "mean"), axes(ax)
+    notes, new, ax = _shown.notes(results, values, "mean"), ax is None, axes(ax)
     start = _shown.selected(results, "start_theta", "neuron") if "start_theta" in results else None
     edges = _edges([values] if start is None else [values, start])
     for i, seen in enumerate(looks(_shown.kinds(results)).values()):
@@ -85,7 +85,7 @@ def plot_thresholds(results: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     if start is not None:
         ax.plot([], [], color=FAINT, linestyle="--", linewidth=1, label="at the start")
     ax.set(xlabel=label("theta"), ylabel="neurons", ylim=(0, None))
-    return _finished(ax, notes)
+    return _finished(ax, notes, new=new)
 
 
 def plot_sweep(results: xr.Dataset, x: str | None = None, y: str = "accuracy", *, ax: Axes | None = None) -> Axes:
@@ -115,14 +115,14 @@ def plot_sweep(results: xr.Dataset, x: str | None = None, y: str = "accuracy", *
         return _heat_map(results, values, y, ax)
     x = _only(choices) if x is None else x
     found, notes = _shown.lines(results, values, x), _shown.notes(results, values)
-    ax = axes(ax)
+    new, ax = ax is None, axes(ax)
     _draw_lines(ax, found, _shown.kinds(results))
     ax.set(xlabel=label(x), ylabel=label(y))
     if y.endswith("accuracy"):
         _accuracy_axis(ax, _shown.guess(results))
         if x == "n_classes":
             ax.plot(found[0].x, 1 / found[0].x, color=FAINT, linestyle=":", label="chance")
-    return _finished(ax, notes)
+    return _finished(ax, notes, new=new)
 
 
 def _only(choices: dict[str, int]) -> str:
@@ -260,9 +260,11 @@ def _accuracy_axis(ax: Axes, level: float | None) -> None:
     ax.set_ylim(lowest - room, 1 + room / 2)
 
 
-def _finished(ax: Axes, notes: list[str]) -> Axes:
+def _finished(ax: Axes, notes: list[str], *, new: bool) -> Axes:
+    """Add legend and notes: the legend beside new axes, and within those given, next to which may be others."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize="small")
+    place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if new else {}
+    ax.legend(frameon=False, fontsize="small", **place)
     return _titled(ax, notes)
 
 

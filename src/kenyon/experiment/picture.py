@@ -99,10 +99,9 @@ def _panels(results: xr.Dataset, settings: list[str], plot: Callable[[xr.Dataset
         _panel(ax, plot, results.isel(place), ", ".join(heads))
     for ax in every.ravel()[len(chosen) :]:
         ax.set_axis_off()
-    if len(chosen) > 1:
-        for ax in every[:, 1:].flat:
-            ax.set_ylabel("")
-        _share_legend(figure, every.ravel(), columns)
+    for ax in every[:, 1:].flat:
+        ax.set_ylabel("")
+    _share_legend(figure, every.ravel(), columns)
     return figure
 
 
@@ -124,7 +123,7 @@ def _share_legend(figure: Figure, every: Any, columns: int) -> None:
         if ax.get_legend() is not None:
             ax.get_legend().remove()
     if handles:
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns + 1, frameon=False)
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns + 2, frameon=False)
 
 
 def _contents(figure: Figure, suffix: str) -> bytes:
