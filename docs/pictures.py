@@ -1,6 +1,11 @@
 """Draws the pictures of the README and the documentation into docs/pictures."""
 
+import contextlib
+import io
+import re
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -12,12 +17,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import kenyon as kn
+from kenyon._looks import BLUE, GREEN, LOOKS, ORANGE
 from kenyon.envs import ReservoirFeatures, TaskEnv
-from kenyon.paper.style import LOOKS
 
 FOLDER = Path(__file__).parent / "pictures"
 STIMULI = ("ethyl acetate", "1-hexanol", "methyl salicylate")
-COLOURS = ("#0072B2", "#D55E00", "#009E73")  # from Okabe and Ito's palette, which all readers can tell apart
+COLOURS = (BLUE, ORANGE, GREEN)
 STEP = 0.01  # seconds
 SEEDS = (0, 1, 2)
 LEARNERS = {  # name, learner, colour, height of the label next to the curves
@@ -43,6 +48,7 @@ def main() -> None:
     with mpl.rc_context(STYLE):
         save(from_odour_to_state(), "from_odour_to_state.png")
         save(learned_sparsity(), "learned_sparsity.png")
+        save(sweep(), "sweep.png")
     plt.imsave(FOLDER / "environment.png", environment(), metadata={"Software": None})
 
 
@@ -60,10 +66,23 @@ def environment() -> NDArray[np.uint8]:
     return env.render()
 
 
+def sweep() -> Figure:
+    """Run the experiment of the page on experiments as the page does, up to its picture."""
+    page = (Path(__file__).parent / "experiments.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    silent = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), silent:
+        for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)[:2]:
+            exec(compile(block, "experiments.md", "exec"), names)
+    figure: Figure = names["ax"].figure
+    figure.set_size_inches(6, 3.5)
+    return figure
+
+
 def from_odour_to_state() -> Figure:
     """Three odours, the noisy input of one episode, and what the reservoir makes of it."""
     odours = kn.load_odours()
-    chosen = odours[[odours.names.index(name) for name in STIMULI]]
+    chosen = odours[STIMULI]
     task = kn.Task(chosen, np.arange(3)[:, None], np.array([0, 1, 0]), n_classes=2, steps=50, noise=0.3)
     episode = int(np.argmax(task.draw(100).items == 0))
     inputs = task.inputs(1, first=episode)

@@ -1,9 +1,14 @@
 import warnings
+from itertools import pairwise
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 import kenyon as kn
+
+mpl.use("agg")
 
 
 def test_published_table_has_its_176_stimuli_and_subsets(odours):
@@ -116,3 +121,66 @@ def test_new_odours_keep_the_scale_of_the_table_they_come_from(odours):
     quiet = odours[np.argsort(odours.rates.max(axis=1))[:20]]
     assert quiet.rates.max() < odours.rates.max()
     assert quiet.resample(5).scale == quiet.scale == odours.scale
+
+
+def test_one_odour_is_its_rates_and_several_are_a_table(odours):
+    row = odours.names.index("ethyl acetate")
+    np.testing.assert_array_equal(odours["ethyl acetate"], odours.rates[row])
+    np.testing.assert_array_equal(odours[row], odours.rates[row])
+    np.testing.assert_array_equal(odours[-1], odours.rates[-1])
+    two = ["1-hexanol", "ethyl acetate"]
+    for rows in (two, tuple(two), np.array(two), [odours.names.index(name) for name in two]):
+        assert odours[rows].names == tuple(two)
+        np.testing.assert_array_equal(odours[rows].rates, [odours[name] for name in two])
+        assert odours[rows].scale == odours.scale
+    with pytest.raises(ValueError, match="read-only"):
+        odours["1-hexanol"][0] = 1
+
+
+def test_names_are_what_a_table_contains(odours):
+    assert "ethyl acetate" in odours
+    assert "ethyl acetat" not in odours
+    assert 3 not in odours
+    assert list(odours) == list(odours.names)
+
+
+def test_unknown_names_are_refused_with_close_ones(odours):
+    with pytest.raises(ValueError, match="rows must name odours, not 'ethyl acetat'; did you mean 'ethyl acetate' or"):
+        odours["ethyl acetat"]
+    with pytest.raises(ValueError, match="'etyl acetate'; did you mean 'ethyl acetate'"):
+        odours[["1-hexanol", "etyl acetate"]]
+    with pytest.raises(ValueError, match="'zzzz', which is none of the names"):
+        odours["zzzz"]
+    for rows in (176, 1.5, [0.5], None, ["1-hexanol", 3], [], [["1-hexanol"]]):
+        with pytest.raises(ValueError, match=r"rows must be names or positions among the 176 odours.*odours\[:20\]"):
+            odours[rows]
+
+
+def test_a_frame_has_names_and_channels(odours):
+    frame = odours.to_frame()
+    np.testing.assert_array_equal(frame.to_numpy(), odours.rates)
+    np.testing.assert_array_equal(frame.loc["ethyl acetate"], odours["ethyl acetate"])
+    assert tuple(frame.index) == odours.names
+    assert tuple(frame.columns) == odours.channels
+    assert (frame.index.name, frame.columns.name) == ("odour", "channel")
+    frame.iloc[0, 0] = -1  # a copy
+    assert odours.rates[0, 0] >= 0
+
+
+def test_the_heat_map_names_every_odour_on_axes_of_its_own(odours):
+    ax = odours.plot()
+    np.testing.assert_array_equal(ax.images[0].get_array(), odours.rates)
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(odours.names)
+    assert [text.get_text() for text in ax.get_xticklabels()] == list(odours.channels)
+    assert ax.images[0].get_clim() == odours[:3].plot().images[0].get_clim() == (0, odours.scale)
+    plt.close("all")
+
+
+def test_the_heat_map_names_as_many_odours_as_there_is_room_for(odours):
+    figure, ax = plt.subplots(figsize=(5, 4))
+    assert odours.plot(ax) is ax
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.get_yticklabels()]
+    assert 20 < len(boxes) < 176
+    assert all(above.y0 >= below.y1 - 1 for above, below in pairwise(boxes))
+    plt.close("all")

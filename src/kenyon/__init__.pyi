@@ -41,6 +41,9 @@ from kenyon.metrics import specificity as specificity
 from kenyon.odours import Odours as Odours
 from kenyon.odours import load_odours as load_odours
 from kenyon.odours import projection_rates as projection_rates
+from kenyon.plots import plot_curves as plot_curves
+from kenyon.plots import plot_sweep as plot_sweep
+from kenyon.plots import plot_thresholds as plot_thresholds
 from kenyon.readout import Readout as Readout
 from kenyon.reservoir import Batch as Batch
 from kenyon.reservoir import Reservoir as Reservoir

@@ -71,6 +71,25 @@ def export(
 
 
 @app.command()
+def plot(
+    folder: Folder,
+    kind: Annotated[
+        str | None, typer.Option(help="curves, thresholds or sweep; by default sweep if any setting was swept.")
+    ] = None,
+    x: Annotated[str | None, typer.Option(help="The swept setting along the x axis.", metavar="SETTING")] = None,
+    y: Annotated[str | None, typer.Option(help="The measure; by default accuracy.", metavar="VARIABLE")] = None,
+    experiment: Annotated[str | None, typer.Option(help="One of the experiments in the folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A .png, .svg or .pdf file; by default DIR/NAME.png.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Draw a picture of results: training curves, thresholds, or a measure against what was swept."""
+    from kenyon.experiment.picture import write_picture
+
+    print(write_picture(folder, out, experiment, kind=kind, x=x, y=y))
+
+
+@app.command()
 def tune(
     file: File,
     n: Annotated[int, typer.Option("--trials", min=1, help="How many settings to try in total.")] = 50,

@@ -10,24 +10,35 @@ Olsen, Bhandawat & Wilson (2010, Neuron 66:287), its sum over all receptors of o
 from __future__ import annotations
 
 import csv
+import difflib
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kenyon import _checks, _seeding
+from kenyon._looks import MAP, axes, plain
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+LINE_INCHES, BAR_INCHES, MOST_INCHES = 0.095, 4.0, 25.0  # of a heat map: a name, its colour bar, and its height
 SUBSETS = {"all": slice(0, 176), "odorants": slice(0, 110), "paper": slice(0, 140), "fruits": slice(140, 176)}
 
 
 @dataclass(frozen=True, eq=False)
 class Odours:
     """A table of stimuli.
+
+    `odours["ethyl acetate"]` is the row of its rates; `odours[["ethyl acetate", "1-hexanol"]]` and `odours[:20]` are
+    smaller tables. `"ethyl acetate" in odours` tells whether there is such a name, and iteration goes over the names.
 
     Parameters
     ----------
@@ -80,18 +91,74 @@ class Odours:
         """What a reservoir is shown: rates divided by `scale`."""
         return (self.rates / self.scale).astype(np.float32)
 
-    def __getitem__(self, rows: slice | Sequence[int] | NDArray[np.intp]) -> Odours:
-        """Return some of the stimuli, by slice or by a list of positions."""
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    @overload
+    def __getitem__(self, rows: str | int) -> NDArray[np.float64]: ...
+
+    @overload
+    def __getitem__(self, rows: slice | Sequence[int] | list[str] | tuple[str, ...] | NDArray[Any]) -> Odours: ...
+
+    def __getitem__(self, rows: Any) -> NDArray[np.float64] | Odours:
+        """Return the rates of one stimulus, given its name or position; or some of the stimuli as a table.
+
+        Several are given as a list of names or of positions, or as a slice of positions.
+        """
+        asked = list(rows) if isinstance(rows, tuple) else rows
+        if isinstance(asked, str):
+            asked = self._position(asked)
+        elif isinstance(asked, (list, np.ndarray)) and len(np.shape(asked)) == 1 and _all_texts(asked):
+            asked = [self._position(name) for name in asked]
         try:
-            chosen = np.arange(len(self))[rows]
+            chosen = np.arange(len(self))[asked]
         except (IndexError, TypeError, ValueError):
             chosen = np.empty((0, 0), int)
+        if chosen.ndim == 0:
+            return np.asarray(self.rates[int(chosen)])
         if chosen.ndim != 1 or len(chosen) == 0:
             raise ValueError(
-                f"rows must be a slice or a list of positions among the {len(self)} odours, such as odours[:20], "
-                f"not {_checks.short_repr(rows)}"
+                f"rows must be names or positions among the {len(self)} odours, such as odours[{self.names[0]!r}], "
+                f"odours[[0, 1]] or odours[:20], not {_checks.short_repr(rows)}"
             )
         return Odours([self.names[i] for i in chosen], self.rates[chosen], self.channels, self.scale)
+
+    def _position(self, name: str) -> int:
+        if name in self.names:
+            return self.names.index(name)
+        close = difflib.get_close_matches(name, self.names)
+        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ", which is none of the names"
+        raise ValueError(f"rows must name odours, not {_checks.short_repr(name)}{hint}")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rates as a pandas DataFrame, a row per stimulus and a column per channel."""
+        import pandas as pd
+
+        index, columns = pd.Index(self.names, name="odour"), pd.Index(self.channels, name="channel")
+        return pd.DataFrame(self.rates.copy(), index, columns)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the rates as a heat map, on these axes or on new ones that are tall enough for the names.
+
+        On axes that are not, only every second name is written, or every third, and so on.
+        """
+        rows, columns = self.rates.shape
+        ax = axes(ax, figsize=(2.5 + 0.2 * max(columns, 15), 1.2 + min(max(0.12 * rows, 2.0), MOST_INCHES)))
+        image = ax.imshow(self.rates, cmap=MAP, vmin=0, vmax=self.scale, aspect="auto", interpolation="nearest")
+        box = ax.get_window_extent()
+        bar = min(1.0, BAR_INCHES * ax.figure.dpi / max(box.height, 1))
+        ax.figure.colorbar(image, ax=ax, label="firing rate (spikes/s)", shrink=bar, anchor=(0.0, 1.0))
+        for n, names, inches, ticks, turned in (
+            (rows, self.names, box.height / ax.figure.dpi, ax.set_yticks, 0),
+            (columns, self.channels, box.width / ax.figure.dpi, ax.set_xticks, 90),
+        ):
+            every = max(1, math.ceil(LINE_INCHES * n / max(inches, LINE_INCHES)))
+            ticks(range(0, n, every), list(map(plain, names[::every])), fontsize=6, rotation=turned)
+        ax.set(xlabel="channel", ylabel="odour")
+        return ax
 
     def resample(self, n: int, seed: int = 0) -> Odours:
         """Make `n` new odours, each channel drawn independently from its own values over this table's odours."""
@@ -173,6 +240,10 @@ def _cell(path: str | Path, stimulus: str, channel: str, text: str) -> float:
     if not math.isfinite(value) or value < 0:
         raise ValueError(f"{path}: {channel!r} of {stimulus!r} must be a number of at least 0, not {text!r}")
     return value
+
+
+def _all_texts(values: Any) -> bool:
+    return len(values) > 0 and all(isinstance(value, str) for value in values)
 
 
 def _check_names(argument: str, names: tuple[str, ...], n: int, what: str) -> None:

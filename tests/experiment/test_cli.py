@@ -68,6 +68,63 @@ def test_parquet_and_csv_hold_the_same(call):
     assert len(parquet) == 2 * 2 * 60
 
 
+def test_a_picture_of_results_is_drawn(call, tmp_path):
+    call("run", "tiny.toml", "--workers", 0)
+    code, out, err = call("plot", "results/tiny")
+    assert (code, out, err) == (0, "results/tiny/tiny.png\n", "")
+    assert (tmp_path / "results/tiny/tiny.png").read_bytes().startswith(b"\x89PNG")
+    for kind, file, start in (("curves", "a.svg", b"<?xml"), ("thresholds", "a.pdf", b"%PDF")):
+        assert call("plot", "results/tiny", "--kind", kind, "--out", file) == (0, f"{file}\n", "")
+        contents = (tmp_path / file).read_bytes()
+        assert contents.startswith(start)
+        call("plot", "results/tiny", "--kind", kind, "--out", file, "--experiment", "tiny")
+        assert (tmp_path / file).read_bytes() == contents  # the same picture, the same file
+    code, _, err = call("plot", "results/tiny", "--kind", "sweep")
+    assert (code, err) == (2, "kenyon: x: results differ in learner and seed alone, so that no setting can be x; "
+                              "see plot_curves\n")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments", "panels", "label"),
+    [
+        ("", {}, [""], "learning time (episodes)"),
+        ("noise = [0.1, 0.2]", {}, [""], "noise"),
+        ("noise = [0.1, 0.2]", {"kind": "curves"}, ["noise = 0.1", "noise = 0.2"], "learning time (episodes)"),
+        ("noise = [0.1, 0.2]", {"kind": "thresholds"}, ["noise = 0.1", "noise = 0.2"], "threshold θ"),
+        ("noise = [0.1, 0.2]\nn_classes = [2, 3, 4]", {}, ["noise = 0.1", "noise = 0.2"], "number of classes"),
+        ("noise = [0.1, 0.2]\nn_classes = [2, 3]", {"x": "noise"}, ["n_classes = 2", "n_classes = 3"], "noise"),
+        ("groups = 3", {}, [""], "learning time (episodes)"),
+        ("groups = 3", {"kind": "sweep"}, ["group = 0", "group = 1", "group = 2"], "last group learned"),
+    ],
+)  # fmt: skip
+def test_what_is_drawn_follows_from_what_was_swept(call, tmp_path, settings, arguments, panels, label):
+    from kenyon.experiment.picture import draw
+    from kenyon.experiment.results import open_results
+
+    (tmp_path / "tiny.toml").write_text(EXPERIMENT.replace("steps = 8", f"steps = 8\n{settings}"))
+    call("run", "tiny.toml", "--workers", 0)
+    figure = draw(open_results("results/tiny", neurons=True), **arguments)
+    heads = [ax.get_title(loc="left") for ax in figure.axes]
+    assert all(head.startswith(panel) for head, panel in zip(heads, panels, strict=True))
+    assert {ax.get_xlabel() for ax in figure.axes} == {label}
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {name.partition(",")[0] for name in names} >= {"GradientWeights", "Normalised"}
+
+
+def test_a_panel_in_which_all_diverged_says_so(call):
+
+    from kenyon.experiment.picture import draw
+    from kenyon.experiment.results import open_results
+
+    call("run", "tiny.toml", "--workers", 0)
+    results = open_results("results/tiny")
+    two = results.expand_dims(noise=[0.1, 0.2])
+    first, second = draw(two.assign(diverged_at=two.diverged_at.where(two.noise == 0.1, 20)), "curves").axes
+    assert second.get_title(loc="left") == "noise = 0.2: all diverged"
+    assert first.get_lines()
+    assert not second.get_lines()
+
+
 def test_a_sweep_that_did_not_end_is_stopped(call, tmp_path):
     call("run", "tiny.toml", "--workers", 0)
     next((tmp_path / "results" / "tiny").glob("*.nc")).unlink()
@@ -88,6 +145,10 @@ def test_more_seeds_can_be_asked_for(call):
         (["status", "nowhere"], "nowhere is not a folder of results"),
         (["export", "nowhere", "a.csv"], "nowhere is not a folder of results"),
         (["export", ".", "a.txt"], "a.txt must end in .csv or .parquet"),
+        (["plot", "nowhere"], "nowhere is not a folder of results"),
+        (["plot", ".", "--out", "a.gif"], "a.gif must end in .png, .svg, .pdf"),
+        (["plot", ".", "--kind", "pie"], "kind must be one of 'curves', 'thresholds', 'sweep', not 'pie'"),
+        (["plot", "."], "contains no finished trial"),
         (["tune", "tiny.toml"], "tune needs a \\[tune\\] table"),
         (["fly"], "No such command"),
         (["run", "tiny.toml", "--wings"], "No such option"),

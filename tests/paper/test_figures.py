@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from kenyon import _looks
 from kenyon.paper import style
 from kenyon.paper.claims import CLAIMS
 from kenyon.paper.figures import _parts as parts
@@ -106,18 +107,18 @@ def test_figure_2_has_a_line_per_learner_with_its_means():
     data = QUICK.get("2")
     left, right = picture("2").get_axes()
     curves, points = lines(left), {container.get_label(): container[0] for container in right.containers}
-    assert set(curves) == set(points) == {style.look(name).label for name in style.FIVE}
+    assert set(curves) == set(points) == {_looks.look(name).label for name in style.FIVE}
     for name in style.FIVE:
-        label, own = style.look(name).label, data.sel(learner=name)
+        label, own = _looks.look(name).label, data.sel(learner=name)
         curve = own.training_accuracy.sel(size=nearest_size(data, STIMULI)).mean("seed").dropna("episode")
         np.testing.assert_allclose(curves[label].get_ydata(), curve)
         np.testing.assert_allclose(points[label].get_ydata(), own.accuracy.mean("seed"))
-        assert curves[label].get_color() == points[label].get_color() == style.look(name).colour
+        assert curves[label].get_color() == points[label].get_color() == _looks.look(name).colour
 
 
 def test_figure_4_shows_composed_without_prelearning_dashed():
     left = picture("4").get_axes()[0]
-    composed, from_zero = (lines(left)[style.look(name).label] for name in ("Composed", "Composed from 0"))
+    composed, from_zero = (lines(left)[_looks.look(name).label] for name in ("Composed", "Composed from 0"))
     assert composed.get_color() == from_zero.get_color()
     assert (composed.get_linestyle(), from_zero.get_linestyle()) == ("-", "--")
 
@@ -184,7 +185,7 @@ def test_seeds_that_diverged_are_left_out_and_crossed():
 def test_bands_and_bars_are_the_intervals():
     left, right = picture("2").get_axes()
     data = QUICK.get("2").sel(learner="Composed")
-    label = style.look("Composed").label
+    label = _looks.look("Composed").label
     curve = style.summary(style.over(data.training_accuracy.sel(size=110).dropna("episode"), "episode"))
     bands = [band.get_paths()[0].vertices[:, 1] for band in left.collections]
     assert any(set(curve.low) | set(curve.high) <= set(band) for band in bands)
@@ -197,15 +198,15 @@ def test_bands_and_bars_are_the_intervals():
 def test_bars_reach_from_the_low_to_the_high_end():
     ax = Figure().subplots()
     ends = style.Summary(np.array([0.6, 0.7]), np.array([0.5, 0.65]), np.array([0.9, 0.7]), np.array([False, False]))
-    parts.points(ax, [1, 2], ends, style.look("Composed"))
+    parts.points(ax, [1, 2], ends, _looks.look("Composed"))
     drawn = [segment[:, 1] for segment in ax.containers[0][2][0].get_segments()]
     np.testing.assert_allclose(drawn, [[0.5, 0.9], [0.65, 0.7]])
 
 
 def test_numbers_in_a_heat_map_are_dark_on_light_cells():
     ax = Figure().subplots()
-    parts.write_cells(ax, [[0.6, 0.9, np.nan]], 0.75)
-    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [(".60", "white"), (".90", style.INK)]
+    _looks.write_cells(ax, [[0.6, 0.9, np.nan]], 0.75)
+    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [(".60", "white"), (".90", _looks.INK)]
 
 
 @pytest.mark.parametrize("figure", ["2", "3", "S5"])
@@ -277,9 +278,9 @@ def test_summary_is_the_mean_and_the_interval_of_those_that_have_a_value():
 @pytest.mark.parametrize(
     ("deficiency", "least"), [("none", 22), ("deuteranopia", 12), ("protanopia", 12), ("tritanopia", 12)]
 )
-@pytest.mark.parametrize("looks", [style.LOOKS, normalised.PARTS], ids=["learners", "parts of Normalised"])
+@pytest.mark.parametrize("looks", [_looks.LOOKS, normalised.PARTS], ids=["learners", "parts of Normalised"])
 def test_colours_of_different_kinds_can_be_told_apart(looks, deficiency, least):
-    kinds = {name.split(" ")[0] if looks is style.LOOKS else name: look for name, look in looks.items()}
+    kinds = {name.split(" ")[0] if looks is _looks.LOOKS else name: look for name, look in looks.items()}
     assert len({look.marker for look in kinds.values()}) == len(kinds)
     for first, second in combinations(kinds, 2):
         colours = [_lab(kinds[name].colour, DEFICIENCIES[deficiency]) for name in (first, second)]

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from matplotlib import pyplot as plt
 from scipy import sparse
 
 import kenyon as kn
@@ -56,9 +57,18 @@ texts = words([], ["a"], list("abcdefgh"), list("abcdd"), ("a", 1, "c", "d", "e"
 case("Odours", kn.Odours, names_and_rates,
      {"names": texts, "rates": arrays(RATES), "channels": texts, "scale": reals(), "n_paper": counts(50)},
      clothes={"rates": RATES}, check=right_odours, words={"rates": ("rates", "names", "channels", "scale")})  # fmt: skip
+
+
+def right_rows(found):
+    right_odours(found) if isinstance(found, kn.Odours) else np.testing.assert_equal(found.shape, (5,))
+
+
 case("Odours.__getitem__", lambda rows: ODOURS[rows], lambda: {"rows": [0, 2]},
-     {"rows": words(slice(2), slice(3, 3), [0, 99], [-1], np.ones(8, bool), [[0]], [0, 0], np.arange(3), np.uint8([1]))},
-     clothes={"rows": np.array([0, 2])}, check=right_odours, words={"rows": ("rows", "names")})  # fmt: skip
+     {"rows": words(slice(2), slice(3, 3), [0, 99], [-1], np.ones(8, bool), [[0]], [0, 0], np.arange(3), np.uint8([1]),
+                    "odour 3", "odour", ["odour 1", "odour 0"], ("odour 1", 2), np.array(["odour 1"]), ["odour 1"] * 2, 3, 8)},
+     clothes={"rows": np.array([0, 2])}, check=right_rows, words={"rows": ("rows", "names")})  # fmt: skip
+case("Odours.to_frame", ODOURS.to_frame, see=lambda frame: frame.to_numpy())
+case("Odours.plot", lambda **given: plt.close(ODOURS.plot(**given).figure), lambda: {"ax": None}, {"ax": anything()})
 case("Odours.resample", ODOURS.resample, lambda: {"n": 4, "seed": 1}, {"n": counts(50), "seed": anything()},
      check=right_odours)  # fmt: skip
 case("Odours.from_csv", kn.Odours.from_csv, lambda: {"path": _csv()}, {"path": anything()}, errors=(OSError,))

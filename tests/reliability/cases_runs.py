@@ -2,6 +2,7 @@
 
 import gymnasium as gym
 import numpy as np
+from matplotlib import pyplot as plt
 
 import kenyon as kn
 from kenyon import envs
@@ -87,3 +88,20 @@ kn.run_experiment(EXPERIMENT, FOLDER / "runs", workers=0)
 case("open_results", kn.open_results, lambda: {"folder": FOLDER / "runs", "experiment": None, "neurons": False},
      {"folder": words(FOLDER, FOLDER / "none"), "experiment": words("experiment"), "neurons": anything()}, nan=True,
      words={"folder": ("folder", "finished", "results")})  # fmt: skip
+kn.run_experiment(
+    kn.load_experiment({**PLAIN, "task": {**PLAIN["task"], "noise": [0.1, 0.2]}}), FOLDER / "swept", workers=0
+)
+SWEPT = kn.open_results(FOLDER / "swept", neurons=True)
+ONE = SWEPT.isel(noise=0)
+for name, right in {"plot_curves": ONE, "plot_thresholds": ONE, "plot_sweep": SWEPT}.items():
+    spoilt = [SWEPT, ONE, SWEPT.accuracy, SWEPT.drop_vars("theta"), SWEPT[["accuracy"]], SWEPT.isel(noise=slice(0)), ONE.isel(learner=0),
+              SWEPT.assign_attrs(config=3, learners="["), ONE.drop_vars("learner"), SWEPT * np.nan, SWEPT.assign_coords(noise=["a", "b"]),
+              type(SWEPT)(), type(SWEPT)({"training_accuracy": 3, "theta": 3, "accuracy": "a"})]  # fmt: skip
+    more = {
+        "x": words("noise", "size", "learner", "seed", "mu"),
+        "y": words("coding_level", "theta", "learner", "diverged_at"),
+    }
+    case(name, lambda name=name, **given: plt.close(getattr(kn, name)(**given).figure),
+         lambda right=right: {"results": right, "ax": None},
+         {"results": words(*spoilt), "ax": anything()} | (more if name == "plot_sweep" else {}),
+         words={"results": ("results", "x", "y")})  # fmt: skip

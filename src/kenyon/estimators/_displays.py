@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kenyon import _checks
+from kenyon import _checks, _looks
+from kenyon._looks import BLUE, GREY, ORANGE
 from kenyon.estimators._series import naming
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#595959"  # Okabe and Ito's, which colour-blind readers can tell apart
 SHOWN_NEURONS, SHOWN_SERIES = 200, 200  # at most, in the plot of a code
 
 
@@ -45,12 +45,7 @@ class _Display:
     figure_: Figure | SubFigure
 
     def _axes(self, ax: Axes | None) -> Axes:
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(layout="constrained")
-        elif not hasattr(ax, "plot") or not hasattr(ax, "figure"):
-            raise ValueError(f"ax must be matplotlib axes or None, not {_checks.short_repr(ax)}")
+        ax = _looks.axes(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 

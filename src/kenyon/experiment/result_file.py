@@ -49,9 +49,11 @@ def encode(result: xr.Dataset) -> bytes:
         for name, variable in result.variables.items():
             dimensions, values = tuple(map(str, variable.dims)), variable.values
             if values.dtype.kind in "OTU":
-                file.create_variable(str(name), dimensions, h5py.string_dtype())[...] = values.astype(object)
+                stored = file.create_variable(str(name), dimensions, h5py.string_dtype())
+                stored[...] = values.astype(object)
             else:
-                file.create_variable(str(name), dimensions, data=values)
+                stored = file.create_variable(str(name), dimensions, data=values)
+            stored.attrs.update(variable.attrs)
         listed = json.dumps({str(name): variable.dims for name, variable in result.variables.items()})
         file.attrs.update({**result.attrs, DIMENSIONS: listed})
     return seal(contents.getvalue())

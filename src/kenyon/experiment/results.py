@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from kenyon import _checks
+from kenyon._variables import describe
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.store import Store, StoreError
@@ -109,7 +110,7 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
     }
     attributes = {"config": json.dumps(common), "learners": json.dumps(learners)}
     arrays = {name: array.transpose(*sorted(array.dims, key=order.index)) for name, array in variables.items()}
-    return xr.Dataset(arrays, coordinates, attributes)
+    return describe(xr.Dataset(arrays, coordinates, attributes))
 
 
 def _flat(config: TrialConfig) -> dict[str, Any]:

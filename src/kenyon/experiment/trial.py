@@ -13,6 +13,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks, _seeding
+from kenyon._variables import describe
 from kenyon.experiment.config import MATCHED, TRIAL_FORMAT, TrialConfig
 from kenyon.experiment.result_file import encode
 from kenyon.experiment.stages import is_open
@@ -75,7 +76,7 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         "diverged": result.attrs.get("diverged", "{}"),
         "provenance": json.dumps({**environment(), "commit": commit, **_timing(began, time.perf_counter() - start)}),
     }
-    return result
+    return describe(result)
 
 
 def execute(config: str, commit: str) -> bytes:

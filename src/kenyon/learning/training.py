@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
+from kenyon._variables import describe
 from kenyon.learning.learners import CALIBRATION_EPISODES
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
 from kenyon.learning.protocol import LearnerProtocol, Source, check_learners
@@ -282,7 +283,7 @@ def _dataset(plan: _Plan, runs: list[Run], variables: dict[str, Any], record: di
     failures = {run.name: str(run.failure) for run in runs if run.failure}
     attributes = {**record, "provenance": environment(), "diverged": failures}
     texts = {name: json.dumps(value, default=_checks.short_repr) for name, value in attributes.items()}
-    return xr.Dataset(variables, {"learner": list(plan.learners), "episode": plan.edges[1:]}, texts)
+    return describe(xr.Dataset(variables, {"learner": list(plan.learners), "episode": plan.edges[1:]}, texts))
 
 
 def _measures(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons: int) -> dict[str, Any]:

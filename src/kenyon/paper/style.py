@@ -1,13 +1,8 @@
-"""How figures look: a colour, a marker and a dash for every learner; and means with intervals over seeds.
-
-Colours are those of Okabe and Ito, which readers with any common colour deficiency can tell apart; markers and dashes
-carry the same information.
-"""
+"""How the paper's figures look, and means with intervals over seeds."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,48 +13,14 @@ from kenyon.paper.verdicts import interval
 
 CM = 1 / 2.54
 WIDTH = 17.0  # of a page, in centimetres
-INK, FAINT, WARNING = "0.15", "0.5", "#B00020"
 QUICK = "quick run: small sizes, not the paper's"
-MAP = "cividis"  # for accuracies and states: perceptually uniform, also with colour deficiencies
 PAPER = ("GradientWeights", "GradientThresholds", "Metropolis", "Composed")
 FIVE = (*PAPER, "Normalised")
-
-
-class Look(NamedTuple):
-    """How a learner is drawn, and what it is called."""
-
-    label: str
-    colour: str
-    marker: str
-    dash: Any = "-"
-    hollow: bool = False
-    thin: bool = False
-
-
-LOOKS: Mapping[str, Look] = {
-    "GradientWeights": Look("GD$_W$", "#4D4D4D", "s", (0, (4, 1.5))),
-    "GradientThresholds": Look(r"GD$_\theta$", "#CC79A7", "^", (0, (5, 1.2, 1, 1.2))),
-    "Metropolis": Look("Metropolis", "#009E73", "D", (0, (1.5, 1))),
-    "Composed": Look("Composed", "#0072B2", "o"),
-    "Normalised": Look("Normalised (ours)", "#D55E00", "v"),
-    "Composed from 0": Look("Composed, no prelearning", "#0072B2", "o", (0, (3, 2)), True),
-    "Ridge": Look("ridge on V, offline", "#56B4E9", "P"),
-    "Ridge on x": Look("ridge on x, offline", "#56B4E9", "X", (0, (3, 2)), True),
-    "RecursiveLeastSquares": Look("recursive least squares", "#000000", "h"),
-}
 
 
 def context() -> Any:
     """Return a context with our style for figures, whatever the user's own settings are."""
     return style.context(["default", "kenyon.paper.figures.kenyon"])
-
-
-def look(name: str) -> Look:
-    """Return how a learner is drawn: one with settings in its name like its kind, but hollow."""
-    if name in LOOKS:
-        return LOOKS[name]
-    kinds = [kind for kind in LOOKS if name.startswith(f"{kind} ")]
-    return LOOKS[max(kinds, key=len)]._replace(hollow=True) if kinds else Look(name, INK, "o")
 
 
 def odour(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from kenyon._looks import WARNING
 from kenyon.paper import style
 from kenyon.paper.figures import controls, forgetting, network, normalised, performance, reward, specificity, stability
 from kenyon.paper.plan import SEQUENCES, STIMULI, Results
@@ -43,7 +44,7 @@ def draw(figure: str, results: Results) -> Figure:
     with style.context():
         drawn: Figure = DRAWN[figure](results)
         if results.plan.quick:
-            drawn.suptitle(style.QUICK, color=style.WARNING, fontsize=8, fontweight="bold")
+            drawn.suptitle(style.QUICK, color=WARNING, fontsize=8, fontweight="bold")
     return drawn
 
 

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from kenyon.paper.style import CM, FAINT, INK, WARNING, WIDTH, Look, Summary, look, over, summary
+from kenyon._looks import FAINT, WARNING, Look, look, stroke
+from kenyon.paper.style import CM, WIDTH, Summary, over, summary
 
 CROSS: dict[str, Any] = {"color": WARNING, "linestyle": "", "marker": "x", "markersize": 7}  # seeds without a value
 
@@ -62,19 +63,6 @@ def against(ax: Any, data: xr.Dataset, variable: str, looks: Mapping[str, Look])
     for i, (name, seen) in enumerate(looks.items()):
         shift = 0.007 * np.ptp(x) * (i - (len(looks) - 1) / 2)
         points(ax, x + shift, summary(over(data[variable].sel(learner=name), "size")), seen)
-
-
-def stroke(seen: Look) -> dict[str, Any]:
-    """Return how matplotlib draws the line and the markers of a learner."""
-    return {
-        "color": seen.colour,
-        "linestyle": seen.dash,
-        "linewidth": 0.9 if seen.thin else 1.5,
-        "marker": seen.marker,
-        "markerfacecolor": "white" if seen.hollow else seen.colour,
-        "markersize": 3 if seen.thin else 4,
-        "label": seen.label,
-    }
 
 
 def points(ax: Any, x: ArrayLike, values: Summary, seen: Look) -> None:
@@ -136,13 +124,3 @@ def crossed(*arrays: xr.DataArray) -> list[Line2D]:
     if not any(np.isnan(array.values).any() for array in arrays):
         return []
     return [Line2D([], [], **CROSS, label="some seeds diverged, and are left out")]
-
-
-def write_cells(ax: Any, values: ArrayLike, middle: float, size: float = 6) -> None:
-    """Write the values of a heat map into its cells, in white where the map is dark, below the middle."""
-    for (row, column), value in np.ndenumerate(np.asarray(values)):
-        if np.isfinite(value):
-            colour = INK if value > middle else "white"
-            ax.text(
-                column, row, f"{value:.2f}".removeprefix("0"), ha="center", va="center", color=colour, fontsize=size
-            )

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from kenyon._looks import FAINT, INK, look, stroke
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.plan import Results
-from kenyon.paper.style import FAINT, FIVE, INK, look, over, summary
+from kenyon.paper.style import FIVE, over, summary
 
 CONTROLS = {
     "GradientWeights centred": "GD$_W$ on centred V",
@@ -71,7 +72,7 @@ def _dots(ax: Any, data: xr.Dataset) -> None:
         ax.axhline(row, color="0.92", linewidth=0.6, zorder=0)
         ax.plot(values, np.full(len(values), row), ".", color=seen.colour, alpha=0.45, markersize=3, markeredgewidth=0)
         ax.plot([found.low[0], found.high[0]], [row, row], color=seen.colour, linewidth=1.6)
-        ax.plot(found.mean, [row], **parts.stroke(seen) | {"markersize": 4.5})
+        ax.plot(found.mean, [row], **stroke(seen) | {"markersize": 4.5})
         if found.missing[0]:
             ax.plot(found.mean, [row], **parts.CROSS)
     ax.set_yticks(range(len(names)), [control_label(name, data) for name in names])

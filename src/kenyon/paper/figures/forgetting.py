@@ -11,10 +11,11 @@ from matplotlib import colormaps
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from kenyon._looks import look
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.figures.controls import control_label
 from kenyon.paper.plan import Results
-from kenyon.paper.style import look, over, summary
+from kenyon.paper.style import over, summary
 
 COLUMNS = 4
 

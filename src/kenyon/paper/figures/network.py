@@ -8,10 +8,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from kenyon._looks import FAINT, MAP, look
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.figures.schematic import draw_network, draw_sequences
 from kenyon.paper.plan import Results
-from kenyon.paper.style import FAINT, MAP, look, odour
+from kenyon.paper.style import odour
 
 STEP = 0.01  # seconds
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from kenyon._looks import MAP, Look, look, write_cells
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.figures.reward import reward_curves
 from kenyon.paper.plan import SEQUENCES, STIMULI, Results, nearest_size
-from kenyon.paper.style import FIVE, MAP, Look, look, over, summary
+from kenyon.paper.style import FIVE, over, summary
 
 BESIDE = ("GradientWeights", "Composed", "Normalised", "Ridge")
 LIMITS = {  # setting, label of its axis, title
@@ -85,7 +86,7 @@ def _numbers(figure: Any, data: xr.Dataset) -> None:
     axes = figure.subplots(1, len(tables), squeeze=False)[0]
     for ax, letter, (q, (mus, ks, table)) in zip(axes, "ghijklmn", tables.items(), strict=False):
         image = ax.imshow(table, cmap=MAP, vmin=parts.guess(data), vmax=1, origin="lower", aspect="auto")
-        parts.write_cells(ax, table, (parts.guess(data) + 1) / 2)
+        write_cells(ax, table, (parts.guess(data) + 1) / 2)
         ax.set_xticks(range(len(mus)), [f"{mu:g}" for mu in mus])
         ax.set_yticks(range(len(ks)), [f"{k:g}" for k in ks] if ax is axes[0] else [])
         ax.set_xlabel(r"step $\mu$")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from kenyon._looks import Look, look
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.plan import Results, best, plain_readouts
-from kenyon.paper.style import FIVE, Look, look, summary
+from kenyon.paper.style import FIVE, summary
 
 PLAIN = "GradientWeights"
 LOOKS = {name: look(name)._replace(thin=name not in (PLAIN, "Composed")) for name in FIVE}

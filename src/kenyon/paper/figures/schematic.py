@@ -6,7 +6,8 @@ from typing import Any
 
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 
-from kenyon.paper.style import FAINT, INK, look, odour
+from kenyon._looks import FAINT, INK, look
+from kenyon.paper.style import odour
 from kenyon.tasks import Task
 
 FIXED, LEARNED = "0.55", look("Composed").colour

@@ -8,9 +8,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from kenyon._looks import FAINT, Look, look
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.plan import Results
-from kenyon.paper.style import FAINT, FIVE, Look, look, summary
+from kenyon.paper.style import FIVE, summary
 
 N_BINS = 20
 BEFORE = Look(r"before, $\theta = 0$", FAINT, "")

@@ -9,9 +9,9 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from kenyon._looks import INK, MAP, WARNING
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.plan import Results
-from kenyon.paper.style import INK, MAP, WARNING
 
 BOUND = 2.0  # of eta |x|^2
 
