@@ -22,7 +22,7 @@ from kenyon import _checks
 from kenyon.experiment.config import TrialConfig, trial_config
 from kenyon.experiment.learner_settings import LEARNERS, is_own, settings_of
 from kenyon.experiment.presets import PRESETS
-from kenyon.experiment.settings import ConfigError, refuse_unknown, suggestion, unknown_kind
+from kenyon.experiment.settings import ConfigError, refuse_unknown, unknown_kind
 
 LIMIT = 100_000  # learners in all trials of an experiment: asking for more is a mistake
 FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "label", "tune")
@@ -158,7 +158,9 @@ def _with_preset(settings: Settings) -> Settings:
     """Put the preset's settings under the given ones."""
     name = settings.get("preset", "static")
     if not isinstance(name, str) or name not in PRESETS:
-        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}{suggestion(name, PRESETS)}")
+        raise ConfigError(
+            f"preset must be one of {', '.join(PRESETS)}, not {name!r}{_checks.suggestion(name, PRESETS)}"
+        )
     preset = PRESETS[name]
     given = {key: value for key, value in settings.items() if key not in FILE_KEYS or key == "seeds"}
     learners = given.get("learners", preset.learners)
