@@ -21,13 +21,13 @@ from kenyon._files import write_whole
 from kenyon._version import __version__
 from kenyon.learning.switches import acting
 
-MODEL_FORMAT = 3  # of the files; the only one that is read
+MODEL_FORMAT = 4  # of the files; the only one that is read
 KEY = "kenyon"
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
 LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Normalised"
 CLASSES = {  # that a model is made of, by module
     "estimators": "ReservoirClassifier ReservoirRegressor ReservoirTransformer ThresholdReadout ThresholdRegressor",
-    "estimators._training": "Training Units",
+    "estimators._training": "Named Training Units",
     "estimators._encoding": "RowEncoder Scaling SeriesEncoder",
     "kernels.learning": "Networks",
     "learning.controls": "RLSState RecursiveLeastSquares",

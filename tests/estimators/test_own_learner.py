@@ -7,6 +7,8 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 import kenyon as kn
+from kenyon.estimators._series import Series
+from kenyon.estimators._weights import gather
 from kenyon.learning.protocol import Info
 from tests.estimators.data import sines
 
@@ -83,7 +85,7 @@ def test_early_stopping_keeps_its_best_pass():
     model = kn.ThresholdReadout(
         Perceptron(), epochs=30, early_stopping=True, patience=4, validation_fraction=0.3, random_state=0
     )
-    _, held = model.fit(X, y)._held_out(y)
+    _, held = model.fit(X, y)._held_out(y, gather(Series(X), y, np.ones(len(X))).numbers)
     scores = model.learning_curve_["validation"]
     assert scores[-1] < scores.max() == pytest.approx(model.score(X[held], y[held]))
 

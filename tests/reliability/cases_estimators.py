@@ -73,7 +73,7 @@ def fit_of(model):
 
 for name, (_, X, y) in KINDS.items():
     model = fitted(name)
-    names = sorted(model.get_params())
+    names = sorted(model.get_params(deep=False))
     assert not set(names) - set(SETTINGS), set(names) - set(SETTINGS)
     see = used(name, X)
     case(name, lambda name=name, **settings: fitted(name, **settings), lambda: {},
@@ -83,8 +83,10 @@ for name, (_, X, y) in KINDS.items():
                    [series[:, 0] for series in RAGGED], SERIES[:, :, 0], np.array([*RAGGED], object), RAGGED[:1] * 8)  # fmt: skip
     given = {"X": almost | arrays(X), "y": anything() if y is None else arrays(y) | words(list("abababab"), y == y[0])}
     valid = {"X": X} if y is None else {"X": X, "y": y}
-    case(f"{name}.fit", lambda name=name, **given: make(name).fit(**given), valid.copy, given, clothes=valid, see=fit_of,
-         errors=(kn.Diverged,), words={"X": LARGE, "y": ("y", "X")})  # fmt: skip
+    weight = {} if y is None else {"sample_weight": arrays(np.ones(8)) | words(np.arange(8), CLASSES, np.full(8, 1e-9))}
+    named = {"X": LARGE, "y": ("y", "X"), "sample_weight": ("sample_weight", "y", "X")}
+    case(f"{name}.fit", lambda name=name, **given: make(name).fit(**given), valid.copy, given | weight,
+         clothes=valid | {name: np.arange(8) for name in weight}, see=fit_of, errors=(kn.Diverged,), words=named)  # fmt: skip
     for method in sorted({"predict", "predict_proba", "decide", "code", "transform"} & set(dir(model))):
         case(f"{name}.{method}", getattr(model, method), lambda X=X, method=method: {"X": X} | ({"random_state": 0} if method == "decide" else {}),
              {"X": given["X"]} | ({"random_state": STATE} if method == "decide" else {}), clothes={"X": X}, words={"X": LARGE})  # fmt: skip
@@ -92,14 +94,21 @@ for name, (_, X, y) in KINDS.items():
          {"path": words(FOLDER, FOLDER / "no" / "where", bytes(FOLDER / "three"))}, errors=(OSError,))  # fmt: skip
     if y is None:
         continue
-    case(f"{name}.score", model.score, valid.copy, {**given, "sample_weight": arrays(np.ones(8))}, clothes=valid,
+    case(f"{name}.score", model.score, valid.copy, given | weight, clothes=valid,
          words={"X": (*LARGE, "y"), "sample_weight": ("sample_weight", "y")})  # fmt: skip
     more = {"classes": [0, 1]} if hasattr(model, "classes_") else {}
     case(f"{name}.partial_fit", lambda name=name, **given: make(name).partial_fit(**given),
          lambda valid=valid, more=more: {**valid, **more},
-         given | ({"classes": arrays(np.arange(2)) | words(["a", "b"], [0, "a"], [0, np.nan])} if more else {}),
+         given | weight | ({"classes": arrays(np.arange(2)) | words(["a", "b"], [0, "a"], [0, np.nan])} if more else {}),
          clothes=valid | {key: np.array(value) for key, value in more.items()}, see=fit_of, errors=(kn.Diverged,),
-         words={"X": LARGE, "y": ("y", "X"), "classes": ("classes", "y")})  # fmt: skip
+         words=named | {"classes": ("classes", "y")})  # fmt: skip
+    case(f"{name}.rank_neurons", model.rank_neurons, see=lambda table: [table.to_numpy(), table.index.to_numpy()])
+    case(f"{name}.get_params", model.get_params, hostile={"deep": anything()})
+    case(
+        f"{name}.set_params",
+        lambda name=name, **settings: make(name).set_params(**settings),
+        lambda: {"learner__start": 0.5},
+    )
 
     sparse_model = fitted(name, learner="normalised")
     for method in ("plot_learning_curve", "plot_thresholds"):
@@ -108,6 +117,13 @@ for name, (_, X, y) in KINDS.items():
          {"X": given["X"], "ax": anything(), "y": given["y"]}, words={"X": LARGE})  # fmt: skip
 
 MODEL = fitted("ThresholdReadout")
+for X, model in ((ROWS, MODEL), (SERIES, fitted("ReservoirClassifier"))):
+    case(f"permutation_importance{' of series' if X is SERIES else ''}", kn.permutation_importance,
+         lambda X=X, model=model: {"model": model, "X": X, "y": CLASSES, "random_state": 0},
+         {"model": words(MODEL, kn.ThresholdReadout(), kn.ThresholdReadout), "X": arrays(X) | words(RAGGED),
+          "y": arrays(CLASSES), "n_repeats": counts(3), "n_jobs": counts(2), "random_state": STATE,
+          "scoring": words("accuracy", "r2", ["r2"], {"a": "r2"}, lambda model, X, y: 0.5)},
+         clothes={"X": X, "y": CLASSES}, words={"X": (*LARGE, "y"), "model": ("model", "scoring", "X", "estimator"), "y": ("y", "X")})  # fmt: skip
 ESTIMATOR = words(
     kn.ThresholdReadout(), kn.ThresholdReadout, fitted("ReservoirTransformer"), fitted("ReservoirClassifier")
 )

@@ -16,23 +16,24 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kenyon import _checks, metrics
+from kenyon import _checks, _seeding
 from kenyon.estimators import _training
 from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
+from kenyon.estimators._neurons import measure, rank, readout_outputs
 from kenyon.estimators._series import Series, chunks, naming
+from kenyon.estimators._settings import LearnerSettings
 from kenyon.estimators._training import Examples, States, Targets, Training
+from kenyon.estimators._weights import Indices, Numbers, Sample, Selection, check_shows, gather, weighted
 from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.progress import show_progress
-from kenyon.readout import Readout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 CALIBRATION_SERIES = 1000  # series that units and starts are taken from
 TARGET = 10.0  # size of the outputs wanted
-Indices = NDArray[np.intp]
-Weights = NDArray[np.float64] | None
 
 
 def random_numbers(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
@@ -70,7 +71,7 @@ class Estimator(BaseEstimator):
     def _new_seed(self) -> int:
         return int(random_numbers(self.random_state).randint(2**31 - 1))
 
-    def _calibrate(self, series: Series, seed: int) -> NDArray[np.float32]:
+    def _calibrate(self, series: Series | Selection, seed: int) -> NDArray[np.float32]:
         """Return the states of some of the series, which units and thresholds are taken from."""
         some = np.sort(np.random.default_rng(seed).permutation(len(series))[:CALIBRATION_SERIES])
         return self._encode(series.take(some))
@@ -81,7 +82,7 @@ class Estimator(BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class LearningEstimator(Estimator, ABC):
+class LearningEstimator(LearnerSettings, Estimator, ABC):
     """An estimator that learns. Subclasses decide what goes in and what comes out."""
 
     learner: str | LearnerProtocol = "ridge"
@@ -101,11 +102,11 @@ class LearningEstimator(Estimator, ABC):
         """Return the validated input."""
 
     @abstractmethod
-    def _encoder(self, series: Series, seed: int) -> Any:
-        """Return what turns series into states."""
+    def _encoder(self, series: Any, seed: int) -> Any:
+        """Return what turns series into states, suited to these `Series` or `Selection`."""
 
     @abstractmethod
-    def _score(self, y: NDArray[np.float64], targets: Targets) -> float:
+    def _score(self, y: Numbers, targets: Targets, weights: Numbers) -> float:
         """Return the score of outputs."""
 
     @property
@@ -125,11 +126,21 @@ class LearningEstimator(Estimator, ABC):
             raise ValueError(f"validation_fraction must be below 1, not {fraction}")
         _training.pick(self.learner, self._rule)
 
-    def _begin(self, series: Series, n_outputs: int) -> None:
-        """Calibrate on these series, and start with empty weights."""
+    def _weighted(
+        self, series: Series, targets: NDArray[Any], sample_weight: Any
+    ) -> tuple[Series, NDArray[Any], Numbers]:
+        """Return series and targets that have a weight, and the weights."""
+        series, targets, weights = weighted(series, targets, sample_weight)
+        if not getattr(_training.pick(self.learner, self._rule), "closed_form", False):
+            check_shows(weights)
+        return series, targets, weights
+
+    def _begin(self, series: Series, sample: Sample, n_outputs: int) -> None:
+        """Calibrate on these series, each as often as its weight says, and start with empty weights."""
         self._seed = self._new_seed()
-        self.encoder_ = self._encoder(series, self._seed)
-        V = self._calibrate(series, self._seed)
+        drawn = Selection(series, sample.draw(_seeding.generator(self._seed, "estimator", "calibration")))
+        self.encoder_ = self._encoder(drawn, self._seed)
+        V = self._calibrate(drawn, self._seed)
         self._training = _training.begin(self.learner, V, n_outputs, self._rule, self._seed, signed=self._signed)
         self._passes, self.learning_curve_ = 0, {"epoch": np.empty(0, int), "training": np.empty(0)}
 
@@ -141,26 +152,35 @@ class LearningEstimator(Estimator, ABC):
 
         return States(make, len(series), self.encoder_.width)
 
-    def _held_out(self, targets: Targets) -> tuple[Indices, Indices]:
-        """Return the indices of the series to learn from, and of those held out: at least one of each class."""
-        n, regression = len(targets), isinstance(self._rule, Regression)
+    def _held_out(self, targets: Targets, among: Indices) -> tuple[Indices, Indices]:
+        """Return the numbers of the series to learn from, and of those held out: at least one of each class."""
+        n, regression = len(among), isinstance(self._rule, Regression)
         least = 1 if regression else len(self.classes_)
         size = max(least, round(self.validation_fraction * n))
         if size > n - least:
             raise ValueError(f"early_stopping holds out {size} of {n} series, but at least {least} must be left")
+        if not regression and np.unique(targets[among], return_counts=True)[1].min() < 2:
+            raise ValueError(
+                "early_stopping needs two different series of each class, one to learn and one to hold out"
+            )
         split = (ShuffleSplit if regression else StratifiedShuffleSplit)(1, test_size=size, random_state=self._seed)
-        seen, held = next(split.split(np.zeros(n), targets))
-        return np.sort(seen), np.sort(held)
+        seen, held = next(split.split(np.zeros(n), targets[among]))
+        return among[np.sort(seen)], among[np.sort(held)]
 
-    def _learn(self, series: Series, targets: Targets, weights: Weights, n_outputs: int) -> None:
-        """Learn in as many passes as requested, or until the score on a held-out part stops improving."""
+    def _learn(
+        self, series: Series, targets: Targets, sample: Sample, n_outputs: int, factors: Numbers | None = None
+    ) -> None:
+        """Learn in as many passes as requested, or until the score on a held-out part stops improving.
+
+        While learning, the weight of each series is multiplied by its factor.
+        """
         if not self._continues:
-            self._begin(series, n_outputs)
-        training, seen, held = self._training, np.arange(len(series)), None
+            self._begin(series, sample, n_outputs)
+        training, seen, held = self._training, sample.numbers, None
         epochs = 1 if training.closed_form else self.epochs
         if self.early_stopping and not training.closed_form:
-            seen, held = self._held_out(targets)
-        data = Examples(self._states(series), targets, None if weights is None else weights / weights[seen].mean())
+            seen, held = self._held_out(targets, seen)
+        data = Examples(self._states(series), targets, *sample.by_number(len(series), factors))
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
             for epoch, order in enumerate(self._orders(data, seen, epochs)):
@@ -176,18 +196,22 @@ class LearningEstimator(Estimator, ABC):
                     break
         self._finish(best, data, seen, curve, scores)
 
-    def _partial(self, series: Series, targets: Targets, weights: Weights, n_outputs: int) -> None:
+    def _partial(
+        self, series: Series, targets: Targets, weights: Numbers, n_outputs: int, factors: Numbers | None = None
+    ) -> None:
         """Learn once from these series, in their order."""
         if not hasattr(self, "_training"):
-            self._begin(series, n_outputs)
-        data, seen = Examples(self._states(series), targets, weights), np.arange(len(series))
-        training, progress = self._pass(self._training, data, np.sort(next(self._orders(data, seen, 1))))
+            self._begin(series, gather(series, targets, weights), n_outputs)
+        seen = np.arange(len(series))
+        data = Examples(self._states(series), targets, *Sample(seen, weights).by_number(len(series), factors))
+        order = np.sort(next(self._orders(data, seen, 1)))
+        training, progress = self._pass(self._training, data, seen[order])
         self._finish(training, data, seen, [progress], [])
 
     def _orders(self, data: Examples, seen: Indices, epochs: int) -> Iterator[Indices]:
         """Yield the order of each pass; learners in closed form take weights, others see series more or less often."""
-        repeats = None if data.weights is None or self._training.closed_form else data.weights[seen]
-        return _training.orders(len(seen), repeats, epochs, self._seed, self._passes)
+        plain = self._training.closed_form or (data.weights[seen] == 1).all()
+        return _training.orders(len(seen), None if plain else data.weights[seen], epochs, self._seed, self._passes)
 
     def _pass(
         self, training: Training, data: Examples, numbers: Indices, cooling: float = 1.0
@@ -196,8 +220,7 @@ class LearningEstimator(Estimator, ABC):
         total = 0.0
         for part in chunks(len(numbers)):
             now = numbers[part]
-            weights = None if data.weights is None else data.weights[now]
-            training, result = training.learn(data.states[now], data.targets[now], cooling, weights)
+            training, result = training.learn(data.states[now], data.targets[now], cooling, data.weights[now])
             total += result
         if isinstance(self._rule, Regression):
             square = float((data.targets[numbers].astype(np.float64) ** 2).sum())
@@ -207,7 +230,7 @@ class LearningEstimator(Estimator, ABC):
     def _validate(self, training: Training, data: Examples, numbers: Indices) -> float:
         readout = training.readout()
         y = [readout_outputs(readout, data.states[numbers[part]]) for part in chunks(len(numbers))]
-        return self._score(np.concatenate(y), data.targets[numbers])
+        return self._score(np.concatenate(y), data.targets[numbers], data.counts[numbers])
 
     def _finish(
         self, training: Training, data: Examples, seen: Indices, curve: list[float], scores: list[float]
@@ -232,22 +255,13 @@ class LearningEstimator(Estimator, ABC):
             self.learning_curve_["validation"] = np.concatenate([old.get("validation", np.full(first, np.nan)), scores])
 
     def _measure(self, data: Examples, seen: Indices) -> float:
-        """Set the coding level and, with classes, the specificity; return the score. All of it on `seen`."""
-        units, readout = self._training.units, self.readout_
-        rest = units.apply(np.zeros_like(units.shift)[None])
-        n_classes = 0 if isinstance(self._rule, Regression) else len(readout.W)
-        active, counts, outputs = 0.0, np.zeros((self.encoder_.width, n_classes)), []
-        for part in chunks(len(seen)):
-            U = data.states[seen[part]]
-            on = readout.features(U) > 0 if readout.thresholds else rest != U
-            active += float(on.sum())
-            if n_classes:
-                counts += metrics.class_sums(on, data.targets[seen[part]].astype(np.intp), n_classes)
-            outputs.append(readout_outputs(readout, U))
-        self.coding_level_ = active / (len(seen) * self.encoder_.width)
-        if n_classes:
-            self.specificity_ = metrics.specificity(counts, len(seen), mean=True)
-        return self._score(np.concatenate(outputs), data.targets[seen])
+        """Keep what the neurons do on the series `seen`; return the score on these."""
+        n_classes = 0 if isinstance(self._rule, Regression) else len(self.readout_.W)
+        found = measure(self.readout_, self._training.units, data, seen, n_classes)
+        self._activity, self._spread, self.coding_level_ = found.activity, found.spread, float(found.activity.mean())
+        if found.specificity is not None:
+            self.specificity_ = found.specificity
+        return self._score(found.outputs, data.targets[seen], data.counts[seen])
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
         """Return y of the readout for new series, in double precision."""
@@ -255,6 +269,24 @@ class LearningEstimator(Estimator, ABC):
         series = self._series(X, reset=False)
         make, numbers = self._states(series).make, np.arange(len(series))
         return np.concatenate([readout_outputs(self.readout_, make(numbers[part])) for part in chunks(len(series))])
+
+    def rank_neurons(self) -> DataFrame:
+        """Return a table of the neurons, those that matter most to the outputs first.
+
+        It has a row for each neuron, under its number, and these columns, all of them measured on the series of the
+        last fit, which count by their weights:
+
+        - `weight`: its effect on the outputs, which is the standard deviation of its activity x times the norm of its
+          output weights. For classes, the mean over classes is taken off the weights first, since it changes no choice;
+          for numbers, 1 is a standard deviation of the target.
+        - `specificity`: how well its activity tells classes apart, as in `specificity_` (classifiers only).
+        - `threshold`: its threshold, as in `theta_`.
+        - `activity`: the share of series in which it is active; the mean over neurons is `coding_level_`.
+        """
+        check_is_fitted(self)
+        size = TARGET if isinstance(self._rule, Regression) else 1.0
+        specificity = getattr(self, "specificity_", None)
+        return rank(self.readout_.W / size, self.theta_, self._activity, self._spread, specificity)
 
     def plot_learning_curve(self, *, ax: Axes | None = None) -> LearningCurveDisplay:
         """Plot the score of each pass."""
@@ -275,9 +307,3 @@ class LearningEstimator(Estimator, ABC):
         check_is_fitted(self)
         series = self._series(X, reset=False)
         return self.readout_.features(self._states(series)[np.arange(len(series))])
-
-
-def readout_outputs(readout: Readout, U: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return y in double precision, so that it does not depend on how rows are batched."""
-    y = readout.features(U).astype(np.float64) @ readout.W.T.astype(np.float64)
-    return np.asarray(y if readout.bias is None else y + readout.bias)

@@ -15,9 +15,10 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from kenyon.estimators._base import Indices, LearningEstimator, Weights, random_numbers
-from kenyon.estimators._series import check_given, check_same_length, check_unmasked, check_weights, naming
+from kenyon.estimators._base import LearningEstimator, random_numbers
+from kenyon.estimators._series import check_given, check_unmasked, naming
 from kenyon.estimators._training import Targets
+from kenyon.estimators._weights import Indices, Numbers, check_weights, gather, in_shows
 from kenyon.readout import draw_choices
 
 HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
@@ -30,8 +31,8 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
     _: KW_ONLY
     class_weight: dict[Any, float] | str | None = None
 
-    def fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike) -> Self:
-        """Learn from labelled series.
+    def fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from labelled series; the order in which they are listed does not matter.
 
         Parameters
         ----------
@@ -39,19 +40,31 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
         y
             A label for each series: at least two classes, each of which occurs at least twice.
+        sample_weight
+            A weight for each series, by default 1. A weight of 2 is the same as listing the series twice, and one of 0
+            the same as leaving it out; fractions count by chance. Weights that average below 1 are taken as shares:
+            they are scaled up to an average of 1. Multiplied by `class_weight`.
         """
         self._check_parameters()
         labels = self._labels(y)
-        series = self._series(X, reset=not self._continues)
-        check_same_length(series, labels)
+        series, labels, weights = self._weighted(self._series(X, reset=not self._continues), labels, sample_weight)
+        weights = in_shows(weights)
         with naming("y"):
-            classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-        self._check_classes(classes, counts)
+            classes, codes = np.unique(labels, return_inverse=True)
+        self._check_classes(classes, np.maximum(np.bincount(codes), np.bincount(codes, weights)))
         self.classes_ = classes
-        self._learn(series, codes.astype(np.intp), self._weights(classes, labels, codes), len(classes))
+        factors = self._factors(classes, labels, codes, weights)
+        factors = factors / np.average(factors, weights=weights)  # only their ratios matter
+        self._learn(series, codes.astype(np.intp), gather(series, codes, weights), len(classes), factors)
         return self
 
-    def partial_fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: ArrayLike | Sequence[ArrayLike],
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn once from some series, in their order; the next call continues from there.
 
         Parameters
@@ -61,6 +74,8 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             should be typical of later ones.
         classes
             All labels that may occur in any call; required in the first.
+        sample_weight
+            As in `fit`, but never scaled.
         """
         self._check_parameters()
         first = not hasattr(self, "_training")
@@ -78,11 +93,10 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             raise ValueError(f"y has labels that are not in classes: {unknown.tolist()}")
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all labels at once; with partial_fit use a dict of weights')
-        series = self._series(X, reset=first)
-        check_same_length(series, labels)
+        series, labels, weights = self._weighted(self._series(X, reset=first), labels, sample_weight)
         codes = np.searchsorted(known, labels).astype(np.intp)
         self.classes_ = known
-        self._partial(series, codes, self._weights(known, labels, codes), len(known))
+        self._partial(series, codes, weights, len(known), self._factors(known, labels, codes, weights))
         return self
 
     def predict(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:
@@ -111,8 +125,9 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         return np.asarray(self.classes_[draw_choices(probabilities, uniforms)])
 
     def score(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of series whose most likely label is correct."""
-        predicted, labels, weights = self.predict(X), self._labels(y), check_weights(sample_weight)
+        """Return the share of series, or of their weights, whose most likely label is correct."""
+        predicted, labels = self.predict(X), self._labels(y)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(predicted))
         with naming("y"):
             return float(accuracy_score(labels, predicted, sample_weight=weights))
 
@@ -139,7 +154,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             raise ValueError(f"classes must hold all labels that may occur, none missing, not {known.tolist()}")
         return known
 
-    def _check_classes(self, classes: NDArray[Any], counts: NDArray[np.intp]) -> None:
+    def _check_classes(self, classes: NDArray[Any], counts: Numbers) -> None:
         if len(classes) < 2:
             raise ValueError(f"y contains only one class, {classes[0]!r}; at least two are needed")
         if counts.min() < 2:
@@ -153,16 +168,19 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
                 f"warm_start continues with classes {self.classes_.tolist()}, but y contains {classes.tolist()}"
             )
 
-    def _weights(self, classes: NDArray[Any], labels: NDArray[Any], codes: Indices) -> Weights:
-        if self.class_weight is None:
-            return None
+    def _factors(self, classes: NDArray[Any], labels: NDArray[Any], codes: Indices, weights: Numbers) -> Numbers:
+        """Return the weight of the class of each series."""
         present, by_class = np.unique(codes), np.zeros(len(classes))
         with naming("class_weight"):
             by_label = compute_class_weight(self.class_weight, classes=classes[present], y=labels)
+        if isinstance(
+            self.class_weight, str
+        ):  # "balanced": by total weights, which may be other than numbers of series
+            by_label = weights.sum() / (len(present) * np.bincount(codes, weights)[present])
         if not ((by_label >= 0) & (by_label <= HEAVIEST)).all() or not by_label.any():
             raise ValueError(f"class_weight must be from 0 to {HEAVIEST:g}, and not all 0, not {by_label.tolist()}")
         by_class[present] = by_label
         return by_class[codes]
 
-    def _score(self, y: NDArray[np.float64], targets: Targets) -> float:
-        return float((y.argmax(axis=1) == targets).mean())
+    def _score(self, y: Numbers, targets: Targets, weights: Numbers) -> float:
+        return float(np.average(y.argmax(axis=1) == targets, weights=weights))

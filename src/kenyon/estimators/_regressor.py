@@ -15,8 +15,9 @@ from sklearn.utils import check_array
 from kenyon import _checks
 from kenyon.estimators._base import TARGET, LearningEstimator
 from kenyon.estimators._encoding import inverse
-from kenyon.estimators._series import LARGEST_VALUE, Series, check_given, check_same_length, check_weights, naming
+from kenyon.estimators._series import LARGEST_VALUE, Series, check_given, naming
 from kenyon.estimators._training import Targets
+from kenyon.estimators._weights import Numbers, Sample, check_weights, gather, in_shows
 from kenyon.learning.rules import Regression
 
 
@@ -31,8 +32,8 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike) -> Self:
-        """Learn from series and their targets.
+    def fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from series and their targets; the order in which they are listed does not matter.
 
         Parameters
         ----------
@@ -40,12 +41,22 @@ class RegressorPart(RegressorMixin, LearningEstimator):
             Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
         y
             A number for each series, shape (n,), or several, shape (n, n_outputs).
+        sample_weight
+            A weight for each series, by default 1. A weight of 2 is the same as listing the series twice, and one of 0
+            the same as leaving it out; fractions count by chance. Weights that average below 1 are taken as shares:
+            they are scaled up to an average of 1.
         """
         self._check_parameters()
-        self._learn(*self._read(X, y, reset=not self._continues), None, len(self.target_shift_))
+        series, targets, weights = self._read(X, y, sample_weight, reset=not self._continues)
+        sample = gather(series, targets, in_shows(weights))
+        if not self._continues:
+            self._choose_scale(targets, sample)
+        self._learn(series, self._scaled(targets), sample, len(self.target_shift_))
         return self
 
-    def partial_fit(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike) -> Self:
+    def partial_fit(
+        self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn once from some series, in their order; the next call continues from there.
 
         The first batch determines the scaling of input and targets, the thresholds and the step sizes, and should be
@@ -55,9 +66,15 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         ----------
         X, y
             As in `fit`.
+        sample_weight
+            As in `fit`, but never scaled.
         """
         self._check_parameters()
-        self._partial(*self._read(X, y, reset=not hasattr(self, "_training")), None, len(self.target_shift_))
+        first = not hasattr(self, "_training")
+        series, targets, weights = self._read(X, y, sample_weight, reset=first)
+        if first:
+            self._choose_scale(targets, gather(series, targets, weights))
+        self._partial(series, self._scaled(targets), weights, len(self.target_shift_))
         return self
 
     def predict(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:
@@ -67,29 +84,35 @@ class RegressorPart(RegressorMixin, LearningEstimator):
 
     def score(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination R² of the predictions."""
-        predicted, targets, weights = self.predict(X), self._targets(y), check_weights(sample_weight)
+        predicted, targets = self.predict(X), self._targets(y)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(predicted))
         with naming("y"):
             return float(r2_score(targets, predicted, sample_weight=weights))
 
-    def _read(self, X: Any, y: Any, *, reset: bool) -> tuple[Series, NDArray[np.float32]]:
-        """Return series and scaled targets; with `reset` their scale is chosen first."""
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Series, Numbers, Numbers]:
+        """Return series, targets and weights; without `reset`, targets must be as many as before."""
         targets = self._targets(y)
-        series = self._series(X, reset=reset)
-        check_same_length(series, targets)
+        series, targets, weights = self._weighted(self._series(X, reset=reset), targets, sample_weight)
         if not reset and targets.size // len(targets) != len(self.target_shift_):
             raise ValueError(
                 f"y has shape {targets.shape}, but the model was fitted to {len(self.target_shift_)} outputs"
             )
-        columns = targets.reshape(len(targets), -1)
-        if reset:
-            mean, sd = columns.mean(axis=0), columns.std(axis=0)
-            self._flat = targets.ndim == 1
-            self.target_shift_: NDArray[np.float64] = mean
-            self.target_scale_ = np.where(inverse(sd, mean) > 0, sd, np.where(mean == 0, 1.0, np.abs(mean)))
-        scaled = np.asarray((columns - self.target_shift_) / self.target_scale_ * TARGET)
+        return series, targets, weights
+
+    def _choose_scale(self, targets: Numbers, sample: Sample) -> None:
+        """Take mean and spread of the targets from a sample."""
+        columns = targets.reshape(len(targets), -1)[sample.numbers]
+        mean = np.average(columns, axis=0, weights=sample.weights)
+        sd = np.sqrt(np.average((columns - mean) ** 2, axis=0, weights=sample.weights))
+        self._flat = targets.ndim == 1
+        self.target_shift_: NDArray[np.float64] = mean
+        self.target_scale_ = np.where(inverse(sd, mean) > 0, sd, np.where(mean == 0, 1.0, np.abs(mean)))
+
+    def _scaled(self, targets: Numbers) -> NDArray[np.float32]:
+        scaled = (targets.reshape(len(targets), -1) - self.target_shift_) / self.target_scale_ * TARGET
         if not (np.abs(scaled) <= _checks.BIG).all():
             raise ValueError(f"y has targets more than {_checks.BIG:g} times as large as those first fitted to")
-        return series, scaled.astype(np.float32)
+        return np.asarray(scaled, np.float32)
 
     def _targets(self, y: Any) -> NDArray[np.float64]:
         check_given(self, y)
@@ -101,7 +124,8 @@ class RegressorPart(RegressorMixin, LearningEstimator):
             raise ValueError(f"y must be within ±{LARGEST_VALUE:g}, not {np.abs(targets).max():g}")
         return np.asarray(targets)
 
-    def _score(self, y: NDArray[np.float64], targets: Targets) -> float:
+    def _score(self, y: Numbers, targets: Targets, weights: Numbers) -> float:
         wanted = targets.astype(np.float64)
-        total = float(((wanted - wanted.mean(axis=0)) ** 2).sum())
-        return 1.0 - float(((wanted - y) ** 2).sum()) / max(total, np.finfo(float).tiny)
+        mean = np.average(wanted, axis=0, weights=weights)
+        error, total = (float(np.average((wanted - other) ** 2, axis=0, weights=weights).sum()) for other in (y, mean))
+        return 1.0 - error / max(total, np.finfo(float).tiny)

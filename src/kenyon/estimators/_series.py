@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from kenyon import _checks
 
@@ -89,18 +89,6 @@ def check_same_length(X: Any, y: Any) -> None:
     """Refuse series and targets that differ in number."""
     with naming("X and y"):
         check_consistent_length(X, y)
-
-
-def check_weights(values: Any) -> NDArray[np.float64] | None:
-    """Return sample weights, finite and of nonzero sum, which not all versions of scikit-learn check."""
-    if values is None:
-        return None
-    check_unmasked("sample_weight", values)
-    with naming("sample_weight"):
-        weights = np.asarray(check_array(values, ensure_2d=False, dtype=np.float64, input_name="sample_weight"))
-        if weights.sum() == 0:
-            raise ValueError("sample_weight must not sum to 0")
-    return weights
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Series:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
+from kenyon.estimators._weights import repeats
 from kenyon.learning.learners import (
     HALVINGS,
     Composed,
@@ -44,6 +45,13 @@ BY_NAME: dict[str, LearnerProtocol] = {
 SHARE = 0.005  # of thresholds in a fixed step: k of the normalised step
 CACHE = 2**24  # bytes of states kept between passes
 Targets = NDArray[np.generic]  # classes (n,), or real numbers (n, n_outputs)
+
+
+class Named(NamedTuple):
+    """A learner given by name with some settings changed; its step sizes fit the data, as without."""
+
+    name: str
+    settings: dict[str, Any]
 
 
 class Units(NamedTuple):
@@ -75,7 +83,7 @@ class Training(NamedTuple):
         return getattr(self.learner, "closed_form", False)
 
     def learn(
-        self, V: NDArray[np.float32], targets: Targets, cooling: float = 1.0, weights: NDArray[np.float64] | None = None
+        self, V: NDArray[np.float32], targets: Targets, cooling: float, weights: NDArray[np.float64]
     ) -> tuple[Training, float]:
         """Learn from states in their units; return the new training, and the sum of correct choices or of costs.
 
@@ -83,7 +91,7 @@ class Training(NamedTuple):
         form take `weights`; the others are shown an episode as often as its weight says.
         """
         learner: Any = self.learner
-        extra = [np.ones(len(V)) if weights is None else weights] if self.closed_form else []
+        extra = [weights] if self.closed_form else []
         for _ in range(HALVINGS):
             try:
                 state, info = _slowed(learner, cooling).update(self.state, V, targets, *extra)
@@ -100,10 +108,18 @@ def _slowed(learner: Any, factor: float) -> Any:
     return learner.slowed(factor) if hasattr(learner, "slowed") else learner
 
 
+def by_name(learner: str | Named) -> LearnerProtocol:
+    """Return the learner that a name stands for."""
+    name, settings = learner if isinstance(learner, Named) else (learner, {})
+    found: Any = BY_NAME[_checks.one_of("learner", name, tuple(BY_NAME))]
+    changed: LearnerProtocol = replace(found, **settings)
+    return changed
+
+
 def pick(learner: Any, rule: Supervised | Regression) -> LearnerProtocol:
     """Return the learner with this name, or the one given, set to learn by this rule."""
-    if isinstance(learner, str):
-        learner = BY_NAME[_checks.one_of("learner", learner, tuple(BY_NAME))]
+    if isinstance(learner, (str, Named)):
+        learner = by_name(learner)
     missing = [part for part in ("begin", "update", "readout") if not callable(getattr(learner, part, None))]
     if isinstance(learner, type) or missing:
         names, shown = ", ".join(map(repr, BY_NAME)), _checks.short_repr(learner)
@@ -121,7 +137,7 @@ def begin(
     learner: Any, V: NDArray[np.float32], n_outputs: int, rule: Supervised | Regression, seed: int, *, signed: bool
 ) -> Training:
     """Begin to learn with calibration states V; for `signed` states 0 does not mean rest."""
-    chosen, named = pick(learner, rule), isinstance(learner, str)
+    chosen, named = pick(learner, rule), isinstance(learner, (str, Named))
     units = _units(chosen, V, signed)
     U = units.apply(V)
     if isinstance(chosen, Learner) and isinstance(chosen.start, str):
@@ -181,17 +197,18 @@ class Examples(NamedTuple):
 
     states: States
     targets: Targets
-    weights: NDArray[np.float64] | None
+    counts: NDArray[np.float64]  # as how many series each counts
+    weights: NDArray[np.float64]  # the same while learning, where its class may have a weight
 
 
 def orders(n: int, weights: NDArray[np.float64] | None, epochs: int, seed: int, first: int) -> Iterator[Any]:
     """Yield the order of each pass, numbered from `first` on: every episode once, shuffled.
 
-    With weights (of mean 1) each episode appears as often as its weight says, the fractional part by chance.
+    With weights each episode appears as often as its weight says, the fractional part by chance.
     """
     for epoch in range(first, first + epochs):
         rng = _seeding.generator(seed, "estimator", "order", str(epoch))
         shown = np.arange(n)
         if weights is not None:
-            shown = np.repeat(shown, np.floor(weights + rng.random(n)).astype(np.intp))
+            shown = np.repeat(shown, repeats(weights, rng))
         yield rng.permutation(shown)

@@ -22,7 +22,7 @@ from kenyon import _checks
 from kenyon.experiment.config import TrialConfig, trial_config
 from kenyon.experiment.learner_settings import LEARNERS, is_own, over_preset, settings_of
 from kenyon.experiment.presets import PRESETS, Preset
-from kenyon.experiment.settings import ConfigError, refuse_unknown, suggestion, unknown_kind
+from kenyon.experiment.settings import ConfigError, refuse_unknown, unknown_kind
 from kenyon.experiment.stages import pending
 
 LIMIT = 100_000  # learners in all trials of an experiment: asking for more is a mistake
@@ -164,7 +164,9 @@ def _plan(settings: Settings) -> _Plan:
 def _preset(settings: Settings) -> Preset:
     name = settings.get("preset", "static")
     if not isinstance(name, str) or name not in PRESETS:
-        raise ConfigError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}{suggestion(name, PRESETS)}")
+        raise ConfigError(
+            f"preset must be one of {', '.join(PRESETS)}, not {name!r}{_checks.suggestion(name, PRESETS)}"
+        )
     return PRESETS[name]
 
 

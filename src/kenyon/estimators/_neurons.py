@@ -1,0 +1,72 @@
+"""What each neuron does on the series learned from: how often it is active, how much it varies, what it tells apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import metrics
+from kenyon.estimators._series import chunks
+from kenyon.estimators._training import Examples, Units
+from kenyon.estimators._weights import Indices, Numbers
+from kenyon.readout import Readout
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Neurons(NamedTuple):
+    """Measures of each neuron, in which series count by their weights, and the outputs for all series."""
+
+    activity: Numbers  # share of series in which it is active
+    spread: Numbers  # standard deviation of x
+    specificity: Numbers | None  # None in a regression
+    outputs: Numbers  # (n_series, n_outputs)
+
+
+def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_classes: int) -> Neurons:
+    """Measure the code of the series `seen`; `n_classes` is 0 in a regression."""
+    rest, width = units.apply(np.zeros_like(units.shift)[None]), len(units.shift)
+    active, moments, outputs = np.zeros((width, max(1, n_classes))), np.zeros((2, width)), []
+    for part in chunks(len(seen)):
+        U, w = data.states[seen[part]], data.counts[seen[part]]
+        x = readout.features(U).astype(np.float64)
+        on = x > 0 if readout.thresholds else rest != U
+        groups = data.targets[seen[part]].astype(np.intp) if n_classes else np.zeros(len(U), np.intp)
+        active += metrics.class_sums(on * w[:, None], groups, max(1, n_classes))
+        moments += np.stack([w @ x, w @ x**2])
+        outputs.append(readout_outputs(readout, U))
+    total = data.counts[seen].sum()
+    mean, square = moments / total
+    return Neurons(
+        active.sum(axis=1) / total,
+        np.sqrt(np.maximum(square - mean**2, 0.0)),
+        metrics.specificity(active / total, 1, mean=True) if n_classes else None,
+        np.concatenate(outputs),
+    )
+
+
+def rank(
+    W: NDArray[np.float32], theta: Numbers, activity: Numbers, spread: Numbers, specificity: Numbers | None
+) -> DataFrame:
+    """Return a row for each neuron, those with the largest effect on the outputs first."""
+    from pandas import DataFrame, Index
+
+    effects = W.astype(np.float64) * spread
+    if specificity is not None:  # what is added to all classes alike changes no choice
+        effects -= effects.mean(axis=0)
+    weight = np.sqrt((effects**2).sum(axis=0))
+    told = {} if specificity is None else {"specificity": specificity}
+    table = DataFrame(
+        {"weight": weight, **told, "threshold": theta, "activity": activity},
+        index=Index(np.arange(len(weight)), name="neuron"),
+    )
+    return table.iloc[np.argsort(-weight, kind="stable")]
+
+
+def readout_outputs(readout: Readout, U: NDArray[np.float32]) -> Numbers:
+    """Return y in double precision, so that it does not depend on how rows are batched."""
+    y = readout.features(U).astype(np.float64) @ readout.W.T.astype(np.float64)
+    return np.asarray(y if readout.bias is None else y + readout.bias)
