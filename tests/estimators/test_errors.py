@@ -79,7 +79,7 @@ def test_features_that_differ_from_those_fitted_are_named(width):
         ({"n_neurons": 0}, "n_neurons"),
         ({"n_steps": 0}, "n_steps"),
         ({"leak_rate": 2.0}, "leak_rate"),
-        ({"input_scaling": "none"}, "input_scaling must be one of 'auto'"),
+        ({"input_scaling": "none"}, "input_scaling must be one of 'range'"),
         ({"validation_fraction": 1.0}, "validation_fraction"),
         ({"patience": 0}, "patience"),
     ],

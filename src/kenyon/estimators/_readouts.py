@@ -31,7 +31,7 @@ class RowPart(LearningEstimator):
         return check_rows(self, X, reset=reset)
 
     def _encoder(self, series: Series, seed: int) -> RowEncoder:
-        scaling, _ = standardisation(series)
+        scaling = standardisation(series)
         both_signs = len(scaling.shift) < FEW_FEATURES if self.both_signs is None else self.both_signs
         if not isinstance(both_signs, (bool, np.bool_)):
             raise ValueError(f"both_signs must be True, False or None, not {_checks.short_repr(both_signs)}")

@@ -29,7 +29,7 @@ class SeriesPart(Estimator):
     n_neurons: int = 1000
     leak_rate: float | None = None
     spectral_radius: float = 1.5
-    input_scaling: str = "auto"
+    input_scaling: str = "range"
     n_steps: int = 10
 
     def __sklearn_tags__(self) -> Any:
@@ -47,7 +47,7 @@ class SeriesPart(Estimator):
 
     def _encoder(self, series: Series, seed: int) -> SeriesEncoder:
         n_steps = _checks.integer("n_steps", self.n_steps, 1)
-        kind = _checks.one_of("input_scaling", self.input_scaling, ("auto", "channel", "overall"))
+        kind = _checks.one_of("input_scaling", self.input_scaling, ("range", "channel", "overall"))
         scaling = choose_scaling(series, kind)
         n_inputs = len(scaling.shift) + 1
         length = n_steps if series.static else float(np.median(series.lengths))
@@ -81,8 +81,9 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
         Of the recurrent weights. Since half of the neurons are silent at any time, and the leak follows the length of
         the series, states stay bounded above 1, too.
     input_scaling
-        Divide each "channel" by its own standard deviation, or all by the "overall" one. "auto" is the latter, unless
-        the deviations differ more than a thousandfold. Use "channel" if channels have different units.
+        Divide each channel by its "range", from the smallest to the largest value in all but the most extreme hundredth
+        of the series, so that units do not matter; by its standard deviation ("channel"); or all of them by the same
+        "overall" factor, if they share a unit.
     n_steps
         Steps for which a static row is shown.
     epochs

@@ -39,6 +39,11 @@ class Series(NamedTuple):
             return np.array([len(values) for values in self.values], np.intp)
         return np.full(len(self), 1 if self.static else self.values.shape[1], np.intp)
 
+    @property
+    def n_channels(self) -> int:
+        """The number of features."""
+        return int(self.values[0].shape[-1])
+
     def take(self, chosen: NDArray[np.intp] | slice) -> Series:
         """Return some of the series."""
         if isinstance(self.values, list):
@@ -51,6 +56,13 @@ class Series(NamedTuple):
             part = self.take(chunk).values
             flat = np.concatenate(part) if isinstance(part, list) else part.reshape(-1, part.shape[-1])
             yield flat.astype(np.float64)
+
+    def largest(self, sign: float) -> NDArray[np.float64]:
+        """Return the largest value of each channel in each series, of values times the sign; shape (n, channels)."""
+        extreme = np.max if sign > 0 else np.min
+        if isinstance(self.values, list):
+            return sign * np.array([extreme(values, axis=0) for values in self.values], np.float64)
+        return sign * (self.values if self.static else extreme(self.values, axis=1)).astype(np.float64)
 
 
 def chunks(n: int) -> Iterator[slice]:
