@@ -20,7 +20,7 @@ from kenyon import _checks
 from kenyon._files import write_whole
 from kenyon._version import __version__
 
-MODEL_FORMAT = 3  # of the files; the only one that is read
+MODEL_FORMAT = 4  # of the files; the only one that is read
 KEY = "kenyon"
 DERIVED = ("_network", "_sorted")  # attributes of a reservoir that are computed from its weights
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together

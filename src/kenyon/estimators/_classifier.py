@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from kenyon.estimators._base import Indices, LearningEstimator, Weights, random_numbers
+from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import check_given, check_same_length, check_unmasked, check_weights, naming
 from kenyon.estimators._training import Targets
 from kenyon.readout import draw_choices
@@ -36,13 +37,15 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         Parameters
         ----------
         X
-            Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
+            Static rows (n, features), series (n, T, features), or a list, dict or pandas Series of series (T_k,
+            features). Column names of DataFrames are remembered and compared.
         y
-            A label for each series: at least two classes, each of which occurs at least twice.
+            A label for each series: at least two classes, each of which occurs at least twice. If it has an index, it
+            must be that of X.
         """
         self._check_parameters()
         labels = self._labels(y)
-        series = self._series(X, reset=not self._continues)
+        series = self._series(X, y, reset=not self._continues)
         check_same_length(series, labels)
         with naming("y"):
             classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
@@ -78,7 +81,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             raise ValueError(f"y has labels that are not in classes: {unknown.tolist()}")
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all labels at once; with partial_fit use a dict of weights')
-        series = self._series(X, reset=first)
+        series = self._series(X, y, reset=first)
         check_same_length(series, labels)
         codes = np.searchsorted(known, labels).astype(np.intp)
         self.classes_ = known
@@ -112,6 +115,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
 
     def score(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of series whose most likely label is correct."""
+        check_aligned(X, y)
         predicted, labels, weights = self.predict(X), self._labels(y), check_weights(sample_weight)
         with naming("y"):
             return float(accuracy_score(labels, predicted, sample_weight=weights))

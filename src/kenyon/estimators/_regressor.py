@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from kenyon import _checks
 from kenyon.estimators._base import TARGET, LearningEstimator
 from kenyon.estimators._encoding import inverse
+from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import LARGEST_VALUE, Series, check_given, check_same_length, check_weights, naming
 from kenyon.estimators._training import Targets
 from kenyon.learning.rules import Regression
@@ -37,9 +38,11 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         Parameters
         ----------
         X
-            Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
+            Static rows (n, features), series (n, T, features), or a list, dict or pandas Series of series (T_k,
+            features). Column names of DataFrames are remembered and compared.
         y
-            A number for each series, shape (n,), or several, shape (n, n_outputs).
+            A number for each series, shape (n,), or several, shape (n, n_outputs). If it has an index, it must be that
+            of X.
         """
         self._check_parameters()
         self._learn(*self._read(X, y, reset=not self._continues), None, len(self.target_shift_))
@@ -67,6 +70,7 @@ class RegressorPart(RegressorMixin, LearningEstimator):
 
     def score(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination R² of the predictions."""
+        check_aligned(X, y)
         predicted, targets, weights = self.predict(X), self._targets(y), check_weights(sample_weight)
         with naming("y"):
             return float(r2_score(targets, predicted, sample_weight=weights))
@@ -74,7 +78,7 @@ class RegressorPart(RegressorMixin, LearningEstimator):
     def _read(self, X: Any, y: Any, *, reset: bool) -> tuple[Series, NDArray[np.float32]]:
         """Return series and scaled targets; with `reset` their scale is chosen first."""
         targets = self._targets(y)
-        series = self._series(X, reset=reset)
+        series = self._series(X, y, reset=reset)
         check_same_length(series, targets)
         if not reset and targets.size // len(targets) != len(self.target_shift_):
             raise ValueError(

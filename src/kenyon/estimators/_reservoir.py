@@ -15,6 +15,8 @@ from kenyon import _checks
 from kenyon.estimators._base import Estimator
 from kenyon.estimators._classifier import ClassifierPart
 from kenyon.estimators._encoding import MEMORY, SeriesEncoder, choose_scaling
+from kenyon.estimators._labelled import check_aligned
+from kenyon.estimators._misread import warn_if_misread
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series
 from kenyon.learning.learners import Percentile
@@ -42,8 +44,12 @@ class SeriesPart(Estimator):
         """The reservoir that series run through."""
         return self.encoder_.reservoir
 
-    def _series(self, X: Any, *, reset: bool) -> Series:
-        return check_series(self, X, reset=reset)
+    def _series(self, X: Any, y: Any = None, *, reset: bool) -> Series:
+        check_aligned(X, y)
+        series = check_series(self, X, reset=reset)
+        if reset:
+            warn_if_misread(series, X, y)
+        return series
 
     def _encoder(self, series: Series, seed: int) -> SeriesEncoder:
         n_steps = _checks.integer("n_steps", self.n_steps, 1)
@@ -125,6 +131,10 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
         What was learned, as a `kenyon.Readout` of scaled states.
     reservoir_
         The reservoir.
+    input_kind_
+        "series" or "rows": what was fitted to, and is expected later.
+    feature_names_in_
+        Names of the columns, if X had any, as strings.
     """
 
 
@@ -184,7 +194,7 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
         Parameters
         ----------
         X
-            Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
+            As in `ReservoirClassifier.fit`.
         y
             Ignored.
         """
