@@ -9,6 +9,7 @@ from kenyon.estimators import ThresholdReadout as ThresholdReadout
 from kenyon.estimators import ThresholdRegressor as ThresholdRegressor
 from kenyon.estimators import ThresholdsDisplay as ThresholdsDisplay
 from kenyon.estimators import permutation_importance as permutation_importance
+from kenyon.estimators import series_from_frame as series_from_frame
 from kenyon.experiment.executor import run_experiment as run_experiment
 from kenyon.experiment.results import open_results as open_results
 from kenyon.experiment.sweep import load_experiment as load_experiment

@@ -65,9 +65,68 @@ def test_labels_that_cannot_be_learned_are_named(make, message):
 def test_features_that_differ_from_those_fitted_are_named(width):
     X, y = sines(12)
     fitted = model().fit(X, y)
-    for other in ([np.ones((5, width))], np.ones((1, 5, width)), np.ones((2, width))):
+    for other in ([np.ones((5, width))], np.ones((1, 5, width))):
         with pytest.raises(ValueError, match=f"X has {width} features, but ReservoirClassifier is expecting 2"):
             fitted.predict(other)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda X: X[0], r"fitted to series of 2 features: for a single series write \[x\], or x\[None\]"),
+        (lambda X: X[0].tolist(), r"for a single series write \[x\]"),
+        (lambda X: X[0].T, r"for a single series with channels first write \[x.T\]"),
+        (lambda X: X[0][:, 0], r"X has the shape \(\d+,\), .* expected \(n, T, 2\) or a list of \(T_k, 2\)"),
+        (lambda X: [x.T for x in X[:1]], "X has 15 features, .* transpose: x.T for each series"),
+        (lambda X: np.stack([x[:15].T for x in X]), r"X has 15 features, .* transpose: X.transpose\(0, 2, 1\)"),
+    ],
+)
+def test_a_model_of_series_says_what_to_write_instead_of_rows(make, message, tmp_path):
+    X, y = sines(12)
+    X = [x[:15] for x in X]
+    fitted = model(warm_start=True).fit(X, y)
+    fitted.save(tmp_path / "model")
+    for one in (fitted, kn.load(tmp_path / "model")):
+        for use in (one.predict, one.predict_proba, one.decide, one.code, one.plot_code):
+            with pytest.raises(ValueError, match=message):
+                use(make(X))
+        for use in (one.fit, one.partial_fit, one.score):
+            with pytest.raises(ValueError, match=message):
+                use(make(X), y[: len(make(X))] if use == one.score else np.arange(len(make(X))) % 3)
+        with pytest.raises(ValueError, match=message):
+            kn.ReservoirTransformer(n_neurons=9).fit(X).transform(make(X))
+
+
+def test_a_model_of_series_of_one_channel_says_how_a_table_becomes_one():
+    X, y = sines(12, channels=1)
+    fitted = model().fit(X, y)
+    for wrong in (X[0][:, 0], np.stack([x[:15, 0] for x in X])):
+        with pytest.raises(ValueError, match=r"write \[x\[:, None\]\], and for a table of series X\[:, :, None\]"):
+            fitted.predict(wrong)
+
+
+def test_a_model_of_rows_refuses_series():
+    X, y = sines(12)
+    fitted = model(warm_start=True).fit(np.stack([x[-1] for x in X]), y)
+    assert fitted.input_kind_ == "rows"
+    for use in (fitted.predict, lambda X: fitted.partial_fit(X, y), lambda X: fitted.fit(X, y), fitted.code):
+        with pytest.raises(ValueError, match=r"X is a list of series, but .* fitted to rows: expected \(n, 2\)"):
+            use(X)
+        with pytest.raises(ValueError, match=r"X has the shape \(12, 15, 2\), but .* was fitted to rows"):
+            use(np.stack([x[:15] for x in X]))
+
+
+def test_fit_without_warm_start_may_change_the_kind_of_input():
+    X, y = sines(12)
+    fitted = model().fit(X, y).fit(np.stack([x[-1] for x in X]), y)
+    assert fitted.predict(np.stack([x[-1] for x in X])).shape == (12,)
+    assert fitted.fit(X, y).predict(X).shape == (12,)
+
+
+def test_series_with_channels_first_are_told_by_their_shapes():
+    X, y = sines(12)
+    with pytest.raises(ValueError, match=r"X\[1\] has \d+ features, but X\[0\] has \d+; .* transpose each: x.T"):
+        model().fit([x.T for x in X], y)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +138,7 @@ def test_features_that_differ_from_those_fitted_are_named(width):
         ({"n_neurons": 0}, "n_neurons"),
         ({"n_steps": 0}, "n_steps"),
         ({"leak_rate": 2.0}, "leak_rate"),
-        ({"input_scaling": "none"}, "input_scaling must be one of 'auto'"),
+        ({"input_scaling": "none"}, "input_scaling must be one of 'range'"),
         ({"validation_fraction": 1.0}, "validation_fraction"),
         ({"patience": 0}, "patience"),
     ],

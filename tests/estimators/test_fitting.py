@@ -316,17 +316,74 @@ def test_labels_may_be_of_any_kind():
         assert set(classifier().fit(X, labels).predict(X)) <= set(labels)
 
 
-def test_channels_are_scaled_each_or_overall():
-    values = np.random.default_rng(0).normal(3, 1, (50, 20, 2)) * [1, 10]
-    spreads = {
-        kind: choose_scaling(Series(values * factor), kind).apply(values * factor).std(axis=(0, 1))
-        for kind, factor in (("channel", 1), ("overall", 1), ("auto", [1, 1000]))
-    }
-    np.testing.assert_allclose(spreads["channel"], 1, rtol=1e-4)
-    np.testing.assert_allclose((spreads["overall"] ** 2).mean(), 1, rtol=1e-4)
-    assert spreads["overall"][1] / spreads["overall"][0] == pytest.approx(10, rel=0.1)
-    np.testing.assert_allclose(spreads["auto"], 1, rtol=1e-4)
-    np.testing.assert_array_equal(choose_scaling(Series(values), "auto"), choose_scaling(Series(values), "overall"))
+def test_channels_are_scaled_by_their_range_by_their_deviation_or_together():
+    values = np.random.default_rng(0).exponential(size=(50, 20, 3)) ** [1, 1, 3] * [1, 10, 1]
+    scaled = {kind: choose_scaling(Series(values), kind).apply(values) for kind in ("range", "channel", "overall")}
+    for kind, part in scaled.items():
+        np.testing.assert_allclose(part.mean(axis=(0, 1)), 0, atol=0.05 if kind == "range" else 1e-5)
+    highest, lowest = scaled["range"].max(axis=1), scaled["range"].min(axis=1)
+    ranges = np.sort(highest, axis=0)[-2] - np.sort(lowest, axis=0)[1]  # without one series in up to a hundred
+    np.testing.assert_allclose(ranges, ranges[0], rtol=1e-5)
+    np.testing.assert_allclose(scaled["channel"].std(axis=(0, 1)), 1, rtol=1e-4)
+    np.testing.assert_allclose(scaled["overall"].var(axis=(0, 1)).mean(), 1, rtol=1e-4)
+    together = np.ptp(scaled["overall"], axis=(0, 1)) / np.ptp(values, axis=(0, 1))
+    np.testing.assert_allclose(together, together[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("form", ["ragged", "equal", "static"])
+def test_a_spike_in_one_series_does_not_change_the_scale_of_its_channel(form):
+    rng = np.random.default_rng(0)
+    X = {"ragged": [rng.normal(size=(n, 2)) for n in range(5, 65)], "equal": rng.normal(size=(60, 5, 2)),
+         "static": rng.normal(size=(60, 2))}[form]  # fmt: skip
+    before = choose_scaling(Series(X), "range")
+    X[7][..., 1] += 100 * (np.arange(len(X[7])) == 2) if form != "static" else 100
+    after = choose_scaling(Series(X), "range")
+    np.testing.assert_allclose(after.factor, before.factor, rtol=0.2)
+    np.testing.assert_allclose(after.shift, before.shift, atol=0.1)
+
+
+def test_a_channel_that_does_something_in_very_few_series_stays_as_quiet_as_it_is():
+    values = np.random.default_rng(0).uniform(-1, 1, (300, 5, 2))
+    values[3:, :, 1] *= 1e-6
+    factor = choose_scaling(Series(values), "range").factor
+    assert factor[1] == pytest.approx(factor[0], rel=0.1)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_unit_of_a_channel_changes_no_prediction(learner):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=120)
+    series = [
+        rng.normal([3 * c, 0, 0], [0.8, 0.5, 23], (n, 3)) for c, n in zip(y, rng.integers(5, 15, 120), strict=True)
+    ]
+    for X in (series, np.stack([x[:5] for x in series]), np.stack([x[0] for x in series])):
+        model = classifier(learner, epochs=3).fit(X[:80], y[:80])
+        for unit in ([30, 1, 1], [1, 1, 1e-3], [1e-6, 1, 1e6]):
+            changed = [x * unit for x in X] if isinstance(X, list) else X * np.array(unit)
+            again = classifier(learner, epochs=3).fit(changed[:80], y[:80])
+            np.testing.assert_array_equal(again.predict(changed[80:]), model.predict(X[80:]))
+
+
+@pytest.mark.parametrize("learner", ["ridge", "normalised"])
+def test_channels_of_very_different_size_are_learned_from_by_default(learner):
+    X, y = sines(200)
+    noise = np.random.default_rng(1)
+    X = [np.column_stack([x * [0.8, 0.5], noise.normal(40, 23, len(x))]) for x in X]
+    default, channel, overall = (
+        classifier(learner, **more).fit(X[:130], y[:130]).score(X[130:], y[130:])
+        for more in ({}, {"input_scaling": "channel"}, {"input_scaling": "overall"})
+    )
+    assert default > channel - 0.05
+    assert default > overall + 0.2
+
+
+def test_a_constant_channel_does_not_affect_the_scale_of_the_others():
+    values = np.random.default_rng(0).normal(size=(30, 4, 2))
+    with_constant = np.concatenate([values, np.full((30, 4, 1), 7.0)], axis=-1)
+    for kind in ("range", "channel", "overall"):
+        scaled = choose_scaling(Series(with_constant), kind)
+        np.testing.assert_allclose(scaled.factor[:2], choose_scaling(Series(values), kind).factor)
+        assert scaled.factor[2] == 0
 
 
 def test_constant_targets_are_scaled_by_their_size():

@@ -29,7 +29,7 @@ WEIGHT = words("balanced", {0: 1.0, 1: 2.0}, {0: 1.0}, {0: 0.0, 1: 0.0}, {0: -1,
 STATE = words(0, 2**32, np.random.RandomState(0), np.random.default_rng(0), np.random)
 SETTINGS = {
     "learner": LEARNER, "n_neurons": counts(30), "leak_rate": reals(), "spectral_radius": reals(), "n_steps": counts(10),
-    "input_scaling": words("auto", "channel", "overall"), "epochs": counts(3), "early_stopping": anything(),
+    "input_scaling": words("range", "channel", "overall"), "epochs": counts(3), "early_stopping": anything(),
     "validation_fraction": reals(), "patience": anything(), "class_weight": WEIGHT, "warm_start": anything(),
     "n_jobs": counts(2), "verbose": counts(0), "random_state": STATE, "both_signs": anything(), "features": words("V", "x"),
     "percentile": reals(),

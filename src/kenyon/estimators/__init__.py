@@ -1,6 +1,7 @@
 """scikit-learn estimators for a user's own data."""
 
 from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
+from kenyon.estimators._frames import series_from_frame
 from kenyon.estimators._importance import permutation_importance
 from kenyon.estimators._readouts import ThresholdReadout, ThresholdRegressor
 from kenyon.estimators._reservoir import ReservoirClassifier, ReservoirRegressor, ReservoirTransformer
@@ -15,4 +16,5 @@ __all__ = [
     "ThresholdRegressor",
     "ThresholdsDisplay",
     "permutation_importance",
+    "series_from_frame",
 ]

@@ -98,8 +98,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
     _signed = False  # whether states may be negative, and 0 has no special meaning
 
     @abstractmethod
-    def _series(self, X: Any, *, reset: bool) -> Series:
-        """Return the validated input."""
+    def _series(self, X: Any, y: Any = None, *, reset: bool) -> Series:
+        """Return the validated input; y, if given, must have the same index."""
 
     @abstractmethod
     def _encoder(self, series: Any, seed: int) -> Any:

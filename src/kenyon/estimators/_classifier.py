@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from kenyon.estimators._base import LearningEstimator, random_numbers
+from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import check_given, check_unmasked, naming
 from kenyon.estimators._training import Targets
 from kenyon.estimators._weights import Indices, Numbers, check_weights, gather, in_shows
@@ -37,9 +38,11 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         Parameters
         ----------
         X
-            Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
+            Static rows (n, features), series (n, T, features), or a list, dict or pandas Series of series (T_k,
+            features). Column names of DataFrames are remembered and compared.
         y
-            A label for each series: at least two classes, each of which occurs at least twice.
+            A label for each series: at least two classes, each of which occurs at least twice. If it has an index, it
+            must be that of X.
         sample_weight
             A weight for each series, by default 1. A weight of 2 is the same as listing the series twice, and one of 0
             the same as leaving it out; fractions count by chance. Weights that average below 1 are taken as shares:
@@ -47,7 +50,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         """
         self._check_parameters()
         labels = self._labels(y)
-        series, labels, weights = self._weighted(self._series(X, reset=not self._continues), labels, sample_weight)
+        series, labels, weights = self._weighted(self._series(X, y, reset=not self._continues), labels, sample_weight)
         weights = in_shows(weights)
         with naming("y"):
             classes, codes = np.unique(labels, return_inverse=True)
@@ -93,7 +96,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             raise ValueError(f"y has labels that are not in classes: {unknown.tolist()}")
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all labels at once; with partial_fit use a dict of weights')
-        series, labels, weights = self._weighted(self._series(X, reset=first), labels, sample_weight)
+        series, labels, weights = self._weighted(self._series(X, y, reset=first), labels, sample_weight)
         codes = np.searchsorted(known, labels).astype(np.intp)
         self.classes_ = known
         self._partial(series, codes, weights, len(known), self._factors(known, labels, codes, weights))
@@ -126,6 +129,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
 
     def score(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of series, or of their weights, whose most likely label is correct."""
+        check_aligned(X, y)
         predicted, labels = self.predict(X), self._labels(y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(predicted))
         with naming("y"):

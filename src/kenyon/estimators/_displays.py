@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks, _looks
 from kenyon._looks import BLUE, GREY, ORANGE
+from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import naming
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class CodeDisplay(_Display):
     ) -> Self:
         """Plot the code of at most 200 series and 200 neurons, evenly spaced."""
         _check_learned(estimator)
+        check_aligned(X, y)
         code = estimator.code(X)
         labels = None if y is None else _same_length("y", y, len(code), kinds="fiubUSO")
         with naming("y"):

@@ -1,8 +1,9 @@
 """From user input to states: scaling chosen from the data, then a reservoir; or the features themselves.
 
-Channels are shifted by their means and divided by their standard deviation in double precision, so that the unit of
-the data does not matter; an additional constant channel lets neurons differ in what they respond to. The leak follows
-the length of the series: a = 3 / T, so that the last state remembers the whole series, its end best.
+Channels are shifted by their means and divided by their ranges in double precision, so that their units do not matter,
+while a channel that hardly ever leaves rest stays as quiet as it is; then all are divided by a common factor. A few
+extreme series do not count for the ranges. An additional constant channel lets neurons differ in what they respond to.
+The leak follows the length of the series: a = 3 / T, so that the last state remembers the whole series, its end best.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kenyon import _checks
-from kenyon.estimators._series import Series
+from kenyon.estimators._series import Series, chunks
 from kenyon.reservoir import Reservoir
 
 MEMORY = 3.0  # a T: the length of a series in time constants of the neurons
 CONSTANT = 1e-12  # smaller spreads, relative to the mean, are rounding errors
 SMALLEST_SPREAD = 1e-150  # smaller spreads underflow when squared
-APART = 1000.0  # ratio of spreads above which channels are assumed to have different units
+EXTREME = 100  # one series in so many, at least one, does not count for the range of a channel
+RARE = 0.25  # in standard deviations: with a smaller range in other series, a channel lives in the extreme ones
 FEW_FEATURES = 100  # fewer features than this are read with both signs
 
 
@@ -41,35 +43,69 @@ class Scaling(NamedTuple):
 
 def inverse(sd: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / sd, and 0 where a column is constant."""
-    varies = sd > np.maximum(CONSTANT * np.abs(mean), SMALLEST_SPREAD)
-    return np.divide(1.0, sd, out=np.zeros_like(sd), where=varies)
+    return _reciprocal(sd, sd > np.maximum(CONSTANT * np.abs(mean), SMALLEST_SPREAD))
 
 
-def standardisation(series: Series) -> tuple[Scaling, NDArray[np.float64]]:
-    """Return the scaling that gives every channel a spread of 1, and the spreads."""
-    n, total = 0, 0.0
-    for part in series.steps():
-        n, total = n + len(part), total + part.sum(axis=0)
-    mean = np.asarray(total / n)
-    sd = np.sqrt(np.asarray(sum(((part - mean) ** 2).sum(axis=0) for part in series.steps())) / n)
+def standardisation(series: Series) -> Scaling:
+    """Return the scaling that gives every channel a standard deviation of 1."""
+    mean, sd = _moments(series)
     factor = inverse(sd, mean)
     if not factor.any():
         raise ValueError(
             f"X does not vary: all features are constant (n_samples={len(series)}), nothing can be learned"
         )
-    return Scaling(mean, factor), sd
+    return Scaling(mean, factor)
 
 
 def choose_scaling(series: Series, kind: str) -> Scaling:
-    """Return the scaling of these series: each "channel" by its own spread, or all by the "overall" one.
+    """Return the scaling of these series.
 
-    "auto" is the overall one, unless the spreads are so far apart that the units must differ.
+    Each channel is divided by its usual "range", by the standard deviation of the "channel", or not ("overall"); then
+    all by a common factor, so that the mean variance is 1. For the range, mean and variance are those of values clipped
+    to it.
     """
-    scaling, sd = standardisation(series)
-    varying = scaling.factor > 0
-    if kind == "overall" or (kind == "auto" and sd[varying].max() <= APART * sd[varying].min()):
-        return scaling._replace(factor=np.where(varying, 1.0 / np.sqrt((sd**2).mean()), 0.0))
-    return scaling
+    standard = standardisation(series)
+    varies = standard.factor > 0
+    mean, sd = standard.shift, _reciprocal(standard.factor, varies)
+    size = sd if kind == "channel" else np.ones_like(sd)
+    if kind == "range":
+        low, high = _usual_range(series, sd)
+        size, (mean, sd) = high - low, _moments(series, low, high)
+    relative = _reciprocal(size, varies)
+    return Scaling(mean, relative / np.sqrt(((relative * sd)[varies] ** 2).mean()))
+
+
+def _reciprocal(values: NDArray[np.float64], where: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return np.divide(1.0, values, out=np.zeros_like(values), where=where)
+
+
+def _moments(
+    series: Series, low: ArrayLike = -np.inf, high: ArrayLike = np.inf
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and standard deviation of each channel, of values clipped to these limits."""
+    n = int(series.lengths.sum())
+    mean = sum(np.clip(part, low, high).sum(axis=0) for part in series.steps()) / n
+    square = sum(((np.clip(part, low, high) - mean) ** 2).sum(axis=0) for part in series.steps()) / n
+    return np.asarray(mean), np.sqrt(np.asarray(square))
+
+
+def _usual_range(series: Series, sd: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lowest and highest values of each channel, without the most extreme series.
+
+    A channel that does little in all the others keeps its whole range.
+    """
+    kept = 1 + -(-(len(series) - 1) // EXTREME)
+    highest, lowest = _largest(series, 1.0, kept), -_largest(series, -1.0, kept)
+    rare = highest[0] - lowest[0] < RARE * sd
+    return np.where(rare, lowest[-1], lowest[0]), np.where(rare, highest[-1], highest[0])
+
+
+def _largest(series: Series, sign: float, kept: int) -> NDArray[np.float64]:
+    """Return the largest values of each channel in as many series, sorted, of values times the sign."""
+    found = np.empty((0, series.n_channels))
+    for chunk in chunks(len(series)):
+        found = np.sort(np.concatenate([found, series.take(chunk).largest(sign)]), axis=0)[-kept:]
+    return found
 
 
 class SeriesEncoder(NamedTuple):

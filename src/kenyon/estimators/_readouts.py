@@ -11,6 +11,7 @@ from kenyon import _checks
 from kenyon.estimators._base import LearningEstimator
 from kenyon.estimators._classifier import ClassifierPart
 from kenyon.estimators._encoding import FEW_FEATURES, RowEncoder, standardisation
+from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_rows
 from kenyon.estimators._training import pick
@@ -27,11 +28,12 @@ class RowPart(LearningEstimator):
 
     _signed = True
 
-    def _series(self, X: Any, *, reset: bool) -> Series:
+    def _series(self, X: Any, y: Any = None, *, reset: bool) -> Series:
+        check_aligned(X, y)
         return check_rows(self, X, reset=reset)
 
     def _encoder(self, series: Series, seed: int) -> RowEncoder:
-        scaling, _ = standardisation(series)
+        scaling = standardisation(series)
         both_signs = len(scaling.shift) < FEW_FEATURES if self.both_signs is None else self.both_signs
         if not isinstance(both_signs, (bool, np.bool_)):
             raise ValueError(f"both_signs must be True, False or None, not {_checks.short_repr(both_signs)}")

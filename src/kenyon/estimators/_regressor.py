@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from kenyon import _checks
 from kenyon.estimators._base import TARGET, LearningEstimator
 from kenyon.estimators._encoding import inverse
+from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import LARGEST_VALUE, Series, check_given, naming
 from kenyon.estimators._training import Targets
 from kenyon.estimators._weights import Numbers, Sample, check_weights, gather, in_shows
@@ -38,9 +39,11 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         Parameters
         ----------
         X
-            Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
+            Static rows (n, features), series (n, T, features), or a list, dict or pandas Series of series (T_k,
+            features). Column names of DataFrames are remembered and compared.
         y
-            A number for each series, shape (n,), or several, shape (n, n_outputs).
+            A number for each series, shape (n,), or several, shape (n, n_outputs). If it has an index, it must be that
+            of X.
         sample_weight
             A weight for each series, by default 1. A weight of 2 is the same as listing the series twice, and one of 0
             the same as leaving it out; fractions count by chance. Weights that average below 1 are taken as shares:
@@ -84,6 +87,7 @@ class RegressorPart(RegressorMixin, LearningEstimator):
 
     def score(self, X: ArrayLike | Sequence[ArrayLike], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination R² of the predictions."""
+        check_aligned(X, y)
         predicted, targets = self.predict(X), self._targets(y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(predicted))
         with naming("y"):
@@ -92,7 +96,7 @@ class RegressorPart(RegressorMixin, LearningEstimator):
     def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Series, Numbers, Numbers]:
         """Return series, targets and weights; without `reset`, targets must be as many as before."""
         targets = self._targets(y)
-        series, targets, weights = self._weighted(self._series(X, reset=reset), targets, sample_weight)
+        series, targets, weights = self._weighted(self._series(X, y, reset=reset), targets, sample_weight)
         if not reset and targets.size // len(targets) != len(self.target_shift_):
             raise ValueError(
                 f"y has shape {targets.shape}, but the model was fitted to {len(self.target_shift_)} outputs"

@@ -15,6 +15,8 @@ from kenyon import _checks
 from kenyon.estimators._base import Estimator
 from kenyon.estimators._classifier import ClassifierPart
 from kenyon.estimators._encoding import MEMORY, SeriesEncoder, choose_scaling
+from kenyon.estimators._labelled import check_aligned
+from kenyon.estimators._misread import warn_if_misread
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series
 from kenyon.learning.learners import Percentile
@@ -29,7 +31,7 @@ class SeriesPart(Estimator):
     n_neurons: int = 1000
     leak_rate: float | None = None
     spectral_radius: float = 1.5
-    input_scaling: str = "auto"
+    input_scaling: str = "range"
     n_steps: int = 10
 
     def __sklearn_tags__(self) -> Any:
@@ -42,12 +44,16 @@ class SeriesPart(Estimator):
         """The reservoir that series run through."""
         return self.encoder_.reservoir
 
-    def _series(self, X: Any, *, reset: bool) -> Series:
-        return check_series(self, X, reset=reset)
+    def _series(self, X: Any, y: Any = None, *, reset: bool) -> Series:
+        check_aligned(X, y)
+        series = check_series(self, X, reset=reset)
+        if reset:
+            warn_if_misread(series, X, y)
+        return series
 
     def _encoder(self, series: Series, seed: int) -> SeriesEncoder:
         n_steps = _checks.integer("n_steps", self.n_steps, 1)
-        kind = _checks.one_of("input_scaling", self.input_scaling, ("auto", "channel", "overall"))
+        kind = _checks.one_of("input_scaling", self.input_scaling, ("range", "channel", "overall"))
         scaling = choose_scaling(series, kind)
         n_inputs = len(scaling.shift) + 1
         length = n_steps if series.static else float(np.median(series.lengths))
@@ -81,8 +87,9 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
         Of the recurrent weights. Since half of the neurons are silent at any time, and the leak follows the length of
         the series, states stay bounded above 1, too.
     input_scaling
-        Divide each "channel" by its own standard deviation, or all by the "overall" one. "auto" is the latter, unless
-        the deviations differ more than a thousandfold. Use "channel" if channels have different units.
+        Divide each channel by its "range", from the smallest to the largest value in all but the most extreme hundredth
+        of the series, so that units do not matter; by its standard deviation ("channel"); or all of them by the same
+        "overall" factor, if they share a unit.
     n_steps
         Steps for which a static row is shown.
     epochs
@@ -124,6 +131,10 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
         What was learned, as a `kenyon.Readout` of scaled states.
     reservoir_
         The reservoir.
+    input_kind_
+        "series" or "rows": what was fitted to, and is expected later.
+    feature_names_in_
+        Names of the columns, if X had any, as strings.
     """
 
 
@@ -183,7 +194,7 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
         Parameters
         ----------
         X
-            Static rows (n, features), series (n, T, features), or a list of series (T_k, features).
+            As in `ReservoirClassifier.fit`.
         y
             Ignored.
         """

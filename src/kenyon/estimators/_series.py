@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from kenyon import _checks
+from kenyon.estimators._labelled import check_columns, columns, names_of, unpack
 
 LARGEST_VALUE = 1e100  # the square of such a value, summed over any number of series, is finite
 SERIES_PER_CHUNK = 512  # series processed at a time
@@ -39,6 +40,11 @@ class Series(NamedTuple):
             return np.array([len(values) for values in self.values], np.intp)
         return np.full(len(self), 1 if self.static else self.values.shape[1], np.intp)
 
+    @property
+    def n_channels(self) -> int:
+        """The number of features."""
+        return int(self.values[0].shape[-1])
+
     def take(self, chosen: NDArray[np.intp] | slice) -> Series:
         """Return some of the series."""
         if isinstance(self.values, list):
@@ -51,6 +57,13 @@ class Series(NamedTuple):
             part = self.take(chunk).values
             flat = np.concatenate(part) if isinstance(part, list) else part.reshape(-1, part.shape[-1])
             yield flat.astype(np.float64)
+
+    def largest(self, sign: float) -> NDArray[np.float64]:
+        """Return the largest value of each channel in each series, of values times the sign; shape (n, channels)."""
+        extreme = np.max if sign > 0 else np.min
+        if isinstance(self.values, list):
+            return sign * np.array([extreme(values, axis=0) for values in self.values], np.float64)
+        return sign * (self.values if self.static else extreme(self.values, axis=1)).astype(np.float64)
 
 
 def chunks(n: int) -> Iterator[slice]:
@@ -99,24 +112,49 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Series:
 
 
 def check_series(estimator: Any, X: Any, *, reset: bool) -> Series:
-    """Return X as `Series`, and set or compare the estimator's number of features."""
-    if _is_list_of_series(X):
-        values: Any = [_check_single(i, series) for i, series in enumerate(X)]
-        n_channels = values[0].shape[1]
-        for i, series in enumerate(values):
-            if series.shape[1] != n_channels:
-                raise ValueError(f"X[{i}] has {series.shape[1]} features, but X[0] has {n_channels}")
-    elif getattr(X, "ndim", None) == 3:
-        check_unmasked("X", X)
-        values = np.asarray(X)
-        if 0 in values.shape:
-            what = ("no series", "series of length 0", "no features")[values.shape.index(0)]
-            raise ValueError(f"X of shape {values.shape} contains {what}; expected {SHAPES}")
-        values = _finite("X", _real("X", values))
+    """Return X as `Series`, and set or compare the estimator's kind of input and number and names of features."""
+    values = unpack(X)
+    is_list = _is_list_of_series(values)
+    kind = "series" if is_list or getattr(values, "ndim", None) == 3 else "rows"
+    if not reset and kind != estimator.input_kind_:
+        _refuse_kind(estimator, values, kind)
+    if kind == "rows":
+        series = check_rows(estimator, values, reset=reset)
     else:
-        return check_rows(estimator, X, reset=reset)
-    validate_data(estimator, values[0], reset=reset, skip_check_array=True)  # the number of features
-    return Series(values)
+        series = Series(_check_list(values, names_of(X, len(values))) if is_list else _check_stack(values))
+        named = is_list and columns(values[0]) is not None
+        _check_features(estimator, values[0] if named else series.values[0], series, reset=reset)
+    estimator.input_kind_ = kind
+    return series
+
+
+def _check_features(estimator: Any, first: Any, series: Series, *, reset: bool) -> None:
+    """Set or compare number and names of the features of the first series; say so if channels seem to come first."""
+    try:
+        with naming("X"):
+            validate_data(estimator, first, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        if reset or set(series.lengths) != {estimator.n_features_in_}:
+            raise
+        fix = "x.T for each series" if isinstance(series.values, list) else "X.transpose(0, 2, 1)"
+        raise ValueError(f"{error} Do channels come first? Then transpose: {fix}") from None
+
+
+def _refuse_kind(estimator: Any, X: Any, kind: str) -> None:
+    """Refuse series instead of rows, or rows instead of series, and say what to write."""
+    name, n = type(estimator).__name__, estimator.n_features_in_
+    if kind == "series":
+        given = "is a list of series" if isinstance(X, (list, tuple)) else f"has the shape {X.shape}"
+        raise ValueError(f"X {given}, but {name} was fitted to rows: expected (n, {n})")
+    shape = tuple(X.shape if hasattr(X, "shape") else _checks.array("X", X, SHAPES).shape)
+    fix = f"expected (n, T, {n}) or a list of (T_k, {n})"
+    if shape[1:] == (n,):
+        fix = "for a single series write [x], or x[None] if it is an array"
+    elif shape[:1] == (n,) and len(shape) == 2:
+        fix = "for a single series with channels first write [x.T]"
+    elif n == 1:
+        fix = "for a single series write [x[:, None]], and for a table of series X[:, :, None]"
+    raise ValueError(f"X has the shape {shape}, but {name} was fitted to series of {n} features: {fix}")
 
 
 def _is_list_of_series(X: Any) -> bool:
@@ -134,8 +172,28 @@ def _is_list_of_series(X: Any) -> bool:
     return 2 in depths
 
 
-def _check_single(i: int, values: Any) -> NDArray[Any]:
-    name = f"X[{i}]"
+def _check_list(X: Sequence[Any], names: Sequence[str]) -> list[NDArray[Any]]:
+    check_columns(X, names)
+    values = [_check_single(name, series) for name, series in zip(names, X, strict=True)]
+    shapes = [series.shape for series in values]
+    for name, (_, width) in zip(names, shapes, strict=True):
+        if width != shapes[0][1]:
+            same = len({length for length, _ in shapes}) == 1
+            fix = "; if channels come first, transpose each: x.T" if same else ""
+            raise ValueError(f"{name} has {width} features, but {names[0]} has {shapes[0][1]}{fix}")
+    return values
+
+
+def _check_stack(X: Any) -> NDArray[Any]:
+    check_unmasked("X", X)
+    values = np.asarray(X)
+    if 0 in values.shape:
+        what = ("no series", "series of length 0", "no features")[values.shape.index(0)]
+        raise ValueError(f"X of shape {values.shape} contains {what}; expected {SHAPES}")
+    return _finite("X", _real("X", values))
+
+
+def _check_single(name: str, values: Any) -> NDArray[Any]:
     series = _checks.array(name, values, EXPECTED)
     if series.ndim != 2:
         raise ValueError(f"{name} must have shape (T, features), not {series.shape}")
