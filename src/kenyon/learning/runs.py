@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kenyon import _checks, metrics
+from kenyon import metrics
 from kenyon.learning.prelearning import Prelearned
-from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source
-from kenyon.readout import Readout, weighted_sums
+from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source, check_readout, check_update
+from kenyon.readout import Readout, tempered, weighted_sums
 from kenyon.reservoir import Batch
 
 SCALARS = ("accuracy", "expected_accuracy", "argmax_accuracy", "coding_level", "norm2", "theta_mean", "theta_sd")
@@ -34,6 +34,7 @@ class Run:
         self.name, self.learner, self.seed, self.record = name, learner, seed, diverged == "record"
         self.state: Any = None
         self.start: Readout | None = None  # before anything was learned
+        self.shape = (0, 0)  # of its weights
         self.edges, self.episode = edges, 0
         self.correct = np.zeros(len(edges) - 1)  # right choices in each bin
         self.proposals = np.zeros(2)  # kept, and made
@@ -47,23 +48,20 @@ class Run:
         """Calibrate, and keep the readout as it is before anything was learned."""
         if self.failure is None:
             self.state = self.learner.begin(V, n_classes, Source(self.seed, self.name))
-            self.start = self.learner.readout(self.state)
+            self.shape = n_classes, V.shape[1]
+            self.start = self.readout()
 
     def learn(self, batch: Batch) -> None:
         """Learn from a batch and count the right choices; a learner that has diverged no longer learns."""
         info = Info(np.empty(0, np.float32), np.full(len(batch.items), np.nan, np.float32))
         if self.failure is None:
             try:
-                self.state, info = self.learner.update(self.state, batch.states, batch.labels)
+                returned = self.learner.update(self.state, batch.states, batch.labels)
+                self.state, info = check_update(f"learners[{self.name!r}]", returned, len(batch.items))
             except Diverged as failure:
                 if not self.record:
                     raise
                 self.failure = failure
-        if not isinstance(info, Info) or np.shape(info.correct) != batch.labels.shape:
-            raise ValueError(
-                f"learners[{self.name!r}].update must return a state and an Info whose `correct` has one number for "
-                f"each of the {len(batch.items)} episodes, not {_checks.short_repr(info)}"
-            )
         episodes = np.arange(self.episode, self.episode + len(batch.items))
         bins = np.searchsorted(self.edges, episodes, side="right") - 1
         self.correct += np.bincount(bins, info.correct, minlength=len(self.correct))
@@ -72,7 +70,17 @@ class Run:
 
     def readout(self) -> Readout | None:
         """Return what was learned; None if the learner diverged."""
-        return None if self.failure else self.learner.readout(self.state)
+        if self.failure:
+            return None
+        n_classes, n_neurons = self.shape
+        name, found = f"learners[{self.name!r}]", self.learner.readout(self.state)
+        try:
+            return check_readout(name, found, n_neurons, n_classes, self.episode)
+        except Diverged as failure:
+            if not self.record:
+                raise
+            self.failure = failure
+            return None
 
 
 class Test:
@@ -91,7 +99,7 @@ class Test:
         if self.readout is not None:
             x = self.readout.features(batch.states)
             uniforms = self.source.uniforms("test", self.n, n)[:, 0]
-            y = weighted_sums(x, self.readout.W, self.readout.bias) / np.float32(self.readout.temperature)
+            y = tempered(weighted_sums(x, self.readout.W, self.readout.bias), self.readout.temperature)
             found = metrics.accuracies(y, batch.labels, uniforms)
             norm2 = float(np.einsum("ni,ni->n", x, x).mean(dtype=np.float64))
             self.sums += n * np.array([*found, metrics.coding_level(x), norm2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
-from kenyon.learning.learners import CALIBRATION_EPISODES
+from kenyon.learning.controls import RecursiveLeastSquares
+from kenyon.learning.learners import CALIBRATION_EPISODES, Learner
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
 from kenyon.learning.protocol import LearnerProtocol, Source, check_learners
+from kenyon.learning.ridge import Ridge
 from kenyon.learning.runs import OF_THE_START, PER_NEURON, SCALARS, Run, Test
 from kenyon.progress import show_progress
 from kenyon.provenance import environment
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Tested = TypeVar("Tested")
+PARTED = 0.2  # difference in accuracy between the largest output and drawn choices that is worth a warning
 
 
 def train(
@@ -70,13 +74,14 @@ def train(
     Returns
     -------
     A Dataset over learner, episode (the last of each bin) and neuron: training_accuracy, from choices made while
-    learning, each before its own update; on the test episodes accuracy (of choices drawn from softmax),
-    expected_accuracy, argmax_accuracy, coding_level, norm2 (mean of |x|^2), theta_mean, theta_sd, and for each neuron
-    theta, activity (the share of episodes in which it is active), specificity and specificity_summed (from summed
-    activity instead of counts), both as if all classes were tested equally often; the same from coding_level on, with
-    the prefix `start_`, for the thresholds that the learner began with; acceptance, the share of Metropolis proposals
-    kept; diverged_at, the episode at which a learner diverged, or -1. `attrs` holds, as JSON, the configuration, what
-    prelearning chose, the messages of learners that diverged, and provenance.
+    learning, each before its own update; on the test episodes accuracy (of choices drawn from softmax(y / temperature),
+    so that it depends on the size of the outputs y: see `Readout`), expected_accuracy (its expectation),
+    argmax_accuracy (of the largest output), coding_level, norm2 (mean of |x|^2), theta_mean, theta_sd, and for each
+    neuron theta, activity (the share of episodes in which it is active), specificity and specificity_summed (from
+    summed activity instead of counts), both as if all classes were tested equally often; the same from coding_level on,
+    with the prefix `start_`, for the thresholds that the learner began with; acceptance, the share of Metropolis
+    proposals kept; diverged_at, the episode at which a learner diverged, or -1. `attrs` holds, as JSON, the
+    configuration, what prelearning chose, the messages of learners that diverged, and provenance.
     """
     task = _checks.instance("task", task, Task)
     plan = _Plan(learners, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
@@ -88,6 +93,7 @@ def train(
 
     runs, (tests,), found = _learn(plan, [plan.seed], test, progress)
     tests, starts = tests[: len(runs)], tests[len(runs) :]
+    _warn_of_small_outputs(plan, tests)
     n_neurons = next((len(test.readout.theta) for test in [*tests, *starts] if test.readout is not None), 0)
     variables = {
         **_measures("", (*SCALARS, *PER_NEURON), tests, n_neurons),
@@ -136,14 +142,15 @@ def train_in_turn(
     plan = _Plan(learners, reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged)
     config = _config(plan, tasks=[_settings(task) for task in tasks])
 
-    def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[float]]:
+    def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[Test]]:
         readouts, n = [run.readout() for run in runs], plan.n_test // len(tasks)
         seeds = [_seeding.derive(plan.seed, "test", str(group)) for group in range(len(tasks))]
-        groups = [_test(plan, pool, readouts, task, n, fresh) for task, fresh in zip(tasks, seeds, strict=True)]
-        return [[test.measures()["accuracy"] for test in tests] for tests in groups]
+        return [_test(plan, pool, readouts, task, n, fresh) for task, fresh in zip(tasks, seeds, strict=True)]
 
     seeds = [_seeding.derive(plan.seed, "turn", str(stage)) for stage in range(len(tasks))]
-    runs, accuracies, found = _learn(plan, seeds, test, progress)
+    runs, stages, found = _learn(plan, seeds, test, progress)
+    _warn_of_small_outputs(plan, stages[-1][-1])
+    accuracies = [[[test.measures()["accuracy"] for test in tests] for tests in groups] for groups in stages]
     variables = {"group_accuracy": (("learner", "stage", "group"), np.moveaxis(np.array(accuracies), 2, 0))}
     return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
 
@@ -234,6 +241,22 @@ def _test(
     for batch in plan.stream(task, n, seed):
         _for_all(pool, Test.take, tests, batch)
     return tests
+
+
+def _warn_of_small_outputs(plan: _Plan, tests: list[Test]) -> None:
+    """Warn of learners that do not draw their choices, as ours do, and left their readout's temperature as it was."""
+    for (name, learner), test in zip(plan.learners.items(), tests, strict=True):
+        if test.readout is None or test.readout.temperature != 1.0:
+            continue
+        drawn, largest = (test.measures()[part] for part in ("accuracy", "argmax_accuracy"))
+        if largest > drawn + PARTED and not isinstance(learner, (Learner, Ridge, RecursiveLeastSquares)):
+            warnings.warn(
+                f"learners[{name!r}] is right in {largest:.2f} of the test episodes if its largest output is taken, "
+                f"but its accuracy is {drawn:.2f}: that is of choices drawn from softmax(y), and its outputs y are "
+                "small. If it takes the largest output, give its Readout temperature=0; if not, a temperature that "
+                "suits the size of its outputs",
+                stacklevel=3,
+            )
 
 
 def _for_all(pool: ThreadPoolExecutor, method: Callable[..., None], objects: Sequence[Any], *args: Any) -> None:
