@@ -8,15 +8,18 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 
+NO_THETA = np.zeros(0, np.float32)
+
 
 class Readout(NamedTuple):
     """A trained readout, to be applied to states V of shape (n, n_neurons).
 
-    Without thresholds it reads V itself, or (V - shift) scale where these are given.
+    Without thresholds it reads V itself, or (V - shift) scale where these are given. Its choices are drawn from
+    softmax(y / temperature); with a temperature of 0 it takes the largest output, the first of several.
     """
 
     W: NDArray[np.float32]  # (n_classes, n_neurons)
-    theta: NDArray[np.float32]  # (n_neurons,)
+    theta: NDArray[np.float32] = NO_THETA  # (n_neurons,); may be left out without thresholds
     thresholds: bool = True
     shift: NDArray[np.float32] | None = None
     scale: NDArray[np.float32] | None = None
@@ -44,8 +47,12 @@ class Readout(NamedTuple):
         W = _checks.numbers("W", self.W, "(n_classes, n_neurons)", 2)
         n_classes, n = W.shape
         _checks.flag("thresholds", self.thresholds)
-        _checks.real("temperature", self.temperature, _checks.SMALL, _checks.BIG)
-        theta = _vector("theta", self.theta, n)
+        if 0.0 < _checks.real("temperature", self.temperature, 0.0, _checks.BIG) < _checks.SMALL:
+            raise ValueError(f"temperature must be 0 or at least {_checks.SMALL:g}, not {self.temperature}")
+        left_out = self.theta is None or (isinstance(self.theta, np.ndarray) and self.theta.shape == (0,))
+        if left_out and self.thresholds:
+            raise ValueError(f"theta must have shape ({n},); only with thresholds=False may it be left out")
+        theta = np.zeros(n, np.float32) if left_out else _vector("theta", self.theta, n)
         shift = None if self.shift is None else _vector("shift", self.shift, n)
         scale = None if self.scale is None else _vector("scale", self.scale, n)
         bias = None if self.bias is None else _vector("bias", self.bias, n_classes, np.float64)
@@ -56,6 +63,12 @@ class Readout(NamedTuple):
         from kenyon.saving import save
 
         save(path, self)
+
+
+def completed(readout: Readout) -> Readout:
+    """Return a readout whose parts have been checked and are arrays of the right kind, `theta` among them."""
+    W, theta, shift, scale, bias = readout._parts()
+    return Readout(W, theta, bool(readout.thresholds), shift, scale, float(readout.temperature), bias)
 
 
 def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDArray[Any]:
@@ -80,6 +93,14 @@ def standardise(
     if shift is not None:
         V = V - shift
     return V if scale is None else V * scale
+
+
+def tempered(y: NDArray[Any], temperature: float) -> NDArray[Any]:
+    """Return y / temperature, from whose softmax choices are drawn; at 0 that leaves only the largest output."""
+    if temperature == 0:
+        largest = y.argmax(axis=1)[:, None] == np.arange(y.shape[1])
+        return np.where(largest, 0.0, -np.inf).astype(y.dtype)
+    return np.asarray(y / y.dtype.type(temperature))
 
 
 def draw_choices(probabilities: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -10,6 +10,7 @@ import kenyon as kn
 from kenyon.estimators._series import Series
 from kenyon.estimators._weights import gather
 from kenyon.learning.protocol import Info
+from tests import small_learners as small
 from tests.estimators.data import sines
 
 
@@ -77,6 +78,40 @@ def test_partial_fit_is_its_own_update_of_the_states_in_order():
     np.testing.assert_array_equal(model.readout_.W, W)
     assert model.learning_curve_["training"].tolist() == [first.correct.mean(), second.correct.mean()]
     assert model.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize(
+    "learner", [small.Delta(), small.Centroids(), small.Sparse()], ids=lambda one: type(one).__name__
+)
+def test_as_little_as_will_do_is_enough(learner):
+    X, y = rows()
+    model = kn.ThresholdReadout(learner, epochs=3, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.75
+    p = model.predict_proba(X)  # at temperature 0 the largest output has it all
+    assert set(np.unique(p)) == {0.0, 1.0}
+    np.testing.assert_array_equal(model.decide(X, random_state=1), model.predict(X))
+    X, y = sines(90)
+    assert kn.ReservoirClassifier(learner, n_neurons=50, epochs=3, random_state=0).fit(X, y).score(X, y) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("part", "returned", "message"),
+    [
+        ("update", None, "learner.update must return a state and an Info, not None"),
+        ("update", (0, 1), "learner.update must return a state and an Info whose `cost` and `correct`"),
+        ("readout", None, r"learner.readout must return a Readout, such as kn.Readout\(W, theta\), not None"),
+        (
+            "readout",
+            (np.zeros((13, 2)), np.zeros(2)),
+            r"learner.readout .* W has shape \(n_classes, 13\), not \(13, 2\)",
+        ),
+    ],
+)
+def test_what_it_returns_is_checked(part, returned, message, monkeypatch):
+    monkeypatch.setattr(Perceptron, part, lambda *given: returned)
+    X, y = rows(30)
+    with pytest.raises(ValueError, match=message):
+        kn.ThresholdReadout(Perceptron()).fit(X, y)
 
 
 def test_early_stopping_keeps_its_best_pass():

@@ -30,4 +30,4 @@ class Perceptron:
         return W, Info(1 - correct, correct)
 
     def readout(self, state):
-        return kn.Readout(state, np.zeros(state.shape[1], np.float32), thresholds=False)
+        return kn.Readout(state, np.zeros(state.shape[1], np.float32), thresholds=False, temperature=0)

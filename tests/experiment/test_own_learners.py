@@ -21,6 +21,14 @@ from tests.experiment.conftest import SMALL
 from tests.experiment.perceptron import Perceptron
 
 KIND = "tests.experiment.perceptron:Perceptron"
+
+
+@pytest.mark.parametrize("name", ["Delta", "Centroids", "Sparse"])
+def test_as_little_as_will_do_is_enough(name, tmp_path):
+    run_experiment(load({"kind": f"tests.small_learners:{name}"}), tmp_path, workers=0)
+    assert open_results(tmp_path).argmax_accuracy.notnull().all()
+
+
 SHORT = {**SMALL, "n_episodes": 200, "seeds": 1, "task": {"n_stimuli": 6, "steps": 8}}
 ROOT = Path(__file__).parents[2]
 

@@ -8,6 +8,7 @@ import pytest
 
 import kenyon as kn
 from kenyon import _seeding
+from tests.small_learners import Centroids, Delta, Sparse
 
 ODOURS = kn.load_odours()
 TASK = kn.StaticTask(ODOURS, 10, seed=1, steps=20)
@@ -34,7 +35,7 @@ class Perceptron:
         return (W, n_seen + len(V)), kn.Info(1 - correct, correct)
 
     def readout(self, state):
-        return kn.Readout(state[0], np.zeros(state[0].shape[1], np.float32), thresholds=False)
+        return kn.Readout(state[0], np.zeros(state[0].shape[1], np.float32), thresholds=False, temperature=0)
 
 
 class Projection:
@@ -134,14 +135,105 @@ def test_the_error_names_the_method_that_a_learner_lacks():
                 train({"a": learner}, RESERVOIR, shown, 10)
 
 
-@pytest.mark.parametrize("info", [None, kn.Info(np.zeros(3), np.zeros(3))])
-def test_an_update_that_does_not_say_what_happened_is_refused(info):
+@pytest.mark.parametrize("learner", [Delta(), Centroids(), Sparse()], ids=lambda learner: type(learner).__name__)
+def test_as_little_as_will_do_is_enough(learner):
+    result = kn.train({"a": learner, "b": kn.Normalised()}, RESERVOIR, TASK, 3000, n_test=200).sel(learner="a")
+    assert float(result.accuracy) == float(result.expected_accuracy) == float(result.argmax_accuracy) > 0.7
+    assert result.training_accuracy.isnull().all() == isinstance(learner, Centroids)
+    assert (result.theta != 0).any() == isinstance(learner, Sparse)
+    turns = kn.train_in_turn({"a": learner}, RESERVOIR, TASK.split(2), 1500, n_test=200)
+    assert float(turns.group_accuracy.max()) > 0.7
+
+
+INFO = "must return a state and an Info"
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (None, f"{INFO}, not None"),
+        (3, f"{INFO}, not 3"),
+        ((1, 2, 3), f"{INFO}, not"),
+        (((), None), f"{INFO} whose `cost` and `correct` have one number for each of the 10 episodes, not None"),
+        (((), (1.0,)), f"{INFO} whose .* 10 episodes, not"),
+        (((), ("a", "b")), f"{INFO} whose .* 10 episodes, not"),
+        (((), kn.Info(np.zeros(3), np.zeros(3))), f"{INFO} whose .* 10 episodes, not"),
+    ],
+)
+def test_an_update_that_does_not_say_what_happened_is_refused(returned, message):
     class Silent(Perceptron):
         def update(self, state, V, labels):
-            return state, info
+            return returned
 
-    with pytest.raises(ValueError, match=r"learners\['a'\].update must return a state and an Info .* 10 episodes"):
+    with pytest.raises(ValueError, match=rf"learners\['a'\].update {message}"):
         kn.train({"a": Silent()}, RESERVOIR, TASK, 10)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (None, r"must return a Readout, such as kn.Readout\(W, theta\), not None"),
+        (np.zeros((2, 100)), r"must return a Readout, such as .* not array"),
+        (kn.Readout(np.zeros((100, 2)), np.zeros(2)), r"whose W has shape \(2, 100\), not \(100, 2\)"),
+        (kn.Readout(np.zeros((2, 100))), r"theta must have shape \(100,\); only with thresholds=False may it be left"),
+        (kn.Readout(np.zeros((2, 100)), np.zeros(3)), r"theta must have shape \(100,\) to fit W, not \(3,\)"),
+        ((np.zeros((2, 100)), np.zeros(100), False, None, None, 1e-30), "temperature must be 0 or at least 1e-15"),
+    ],
+)
+def test_a_readout_that_cannot_be_one_is_refused(returned, message):
+    class Unreadable(Perceptron):
+        def readout(self, state):
+            return returned
+
+    with pytest.raises(ValueError, match=rf"learners\['a'\].readout .*{message}"):
+        kn.train({"a": Unreadable()}, RESERVOIR, TASK, 10)
+
+
+def test_weights_that_are_not_finite_count_as_diverged():
+    class Wild(Perceptron):
+        def readout(self, state):
+            return super().readout((state[0] + (np.inf if state[1] else 0), 0))
+
+    with pytest.raises(kn.Diverged, match=r"diverged by episode 50: its weights are no longer finite"):
+        kn.train({"a": Wild()}, RESERVOIR, TASK, 50)
+    result = kn.train({"a": Wild(), "b": kn.Normalised()}, RESERVOIR, TASK, 50, n_test=20, diverged="record")
+    assert result.diverged_at.values.tolist() == [50, -1]
+    assert result.accuracy.isnull().values.tolist() == [True, False]
+
+
+def test_ties_at_temperature_0_go_to_the_first_class():
+    class Undecided(Perceptron):
+        def readout(self, state):
+            return kn.Readout(np.zeros((2, 100)), thresholds=False, temperature=0, bias=np.array([7.0, 7.0]))
+
+    result = kn.train({"a": Undecided()}, RESERVOIR, TASK, 10, n_test=300)
+    share = (next(RESERVOIR.stream(TASK, 300, _seeding.derive(0, "test"), batch_size=300)).labels == 0).mean()
+    for name in ("accuracy", "expected_accuracy", "argmax_accuracy"):
+        assert float(result[name][0]) == pytest.approx(share)
+
+
+@dataclass(frozen=True)
+class Small(Sparse):
+    """Takes the largest output, but does not say so."""
+
+    temperature: float = 1.0
+
+    def readout(self, state):
+        return kn.Readout(*state, temperature=self.temperature)
+
+
+def test_outputs_that_are_small_beside_the_temperature_are_warned_of():
+    with pytest.warns(
+        UserWarning, match=r"learners\['a'\] is right in 0\.9\d|1\.00 of .* but its accuracy is 0\..*=0"
+    ) as seen:
+        result = kn.train({"a": Small(0.01), "b": kn.GradientWeights()}, RESERVOIR, TASK, 3000, n_test=200)
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    assert float(result.argmax_accuracy[0]) > float(result.accuracy[0]) + 0.2
+    with pytest.warns(UserWarning, match=r"learners\['a'\] is right in") as seen:
+        kn.train_in_turn({"a": Small(0.01)}, RESERVOIR, TASK.split(2), 1500, n_test=200)
+    assert len(seen) == 1
+    kn.train({"a": Small(0.01, temperature=0.9)}, RESERVOIR, TASK, 3000, n_test=200)  # as it was meant to be
 
 
 def test_settings_that_json_does_not_know_do_not_spoil_a_run():

@@ -20,7 +20,7 @@ from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import check_given, check_unmasked, naming
 from kenyon.estimators._training import Targets
 from kenyon.estimators._weights import Indices, Numbers, check_weights, gather, in_shows
-from kenyon.readout import draw_choices
+from kenyon.readout import draw_choices, tempered
 
 HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
 
@@ -109,7 +109,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
 
     def predict_proba(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:
         """Return softmax(y), the probability with which `decide` picks each class, shape (n, n_classes)."""
-        return np.asarray(softmax(self._outputs(X) / self.readout_.temperature, axis=1))
+        return np.asarray(softmax(tempered(self._outputs(X), self.readout_.temperature), axis=1))
 
     def decide(
         self, X: ArrayLike | Sequence[ArrayLike], random_state: int | np.random.RandomState | None = None

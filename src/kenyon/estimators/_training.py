@@ -29,7 +29,7 @@ from kenyon.learning.learners import (
     changed,
     initial_thresholds,
 )
-from kenyon.learning.protocol import Diverged, LearnerProtocol, Source
+from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.readout import Readout
@@ -75,7 +75,7 @@ class Training(NamedTuple):
 
     def readout(self) -> Readout:
         """Return what has been learned so far."""
-        return self.learner.readout(self.state)
+        return check_readout("learner", self.learner.readout(self.state), len(self.units.factor))
 
     @property
     def closed_form(self) -> bool:
@@ -94,7 +94,8 @@ class Training(NamedTuple):
         extra = [weights] if self.closed_form else []
         for _ in range(HALVINGS):
             try:
-                state, info = _slowed(learner, cooling).update(self.state, V, targets, *extra)
+                returned = _slowed(learner, cooling).update(self.state, V, targets, *extra)
+                state, info = check_update("learner", returned, len(V))
                 result = info.correct if targets.ndim == 1 else info.cost
                 return self._replace(learner=learner, state=state), float(result.sum(dtype=np.float64))
             except Diverged:

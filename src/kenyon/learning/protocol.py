@@ -8,7 +8,9 @@ dataclass does best: its fields are then recorded with the results. It may rely 
 - `update` is called with episodes in order. They may be cut into calls anywhere: learning from 1000 episodes in one
   call or in any number of calls should end in the same state. `train` shows every episode once; estimators make several
   passes.
-- `readout` may be called at any time from `begin` on, and changes nothing.
+- `readout` may be called at any time from `begin` on, and changes nothing. What it returns also says how the learner
+  chooses: with probabilities softmax(y / temperature), or the largest output if the temperature is 0. The accuracy of
+  drawn choices depends on the size of the outputs, so a learner whose outputs have none in particular should set 0.
 - Everything that changes is in the state. `update` returns a new one and leaves the old one as it was, since callers
   may go on from it again. A learner may be in use in several threads at once.
 - Random numbers come from the `source` that `begin` is given, by purpose and by number of the episode or event. Then a
@@ -34,7 +36,7 @@ from numpy.typing import NDArray
 from kenyon import _checks, _seeding
 from kenyon.kernels.noise import random_words
 from kenyon.learning.rules import Regression
-from kenyon.readout import Readout
+from kenyon.readout import Readout, completed
 
 
 class Source(NamedTuple):
@@ -100,7 +102,7 @@ class LearnerProtocol(Protocol):
         """
 
     def readout(self, state: Any) -> Readout:
-        """Return what was learned so far."""
+        """Return what was learned so far; a `temperature` of 0 says that the largest output is chosen."""
 
 
 class Diverged(ArithmeticError):
@@ -109,6 +111,52 @@ class Diverged(ArithmeticError):
     def __init__(self, name: str, episode: int, message: str) -> None:
         super().__init__(f"{name} diverged by episode {episode}: {message}")
         self.name, self.episode, self.message = name, episode, message
+
+
+def check_update(name: str, returned: Any, n_episodes: int) -> tuple[Any, Info]:
+    """Return the state and the `Info` that an update returned; a plain (cost, correct), or the like, becomes an `Info`.
+
+    `name` is that of the learner in the error.
+    """
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        raise ValueError(f"{name}.update must return a state and an Info, not {_checks.short_repr(returned)}")
+    state, info = returned
+    try:
+        if hasattr(info, "cost") and hasattr(info, "correct"):
+            cost, correct, proposals = info.cost, info.correct, getattr(info, "proposals", ())
+        else:
+            cost, correct, proposals = Info(*info)
+        cost, correct = (_one_each(part, n_episodes) for part in (cost, correct))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name}.update must return a state and an Info whose `cost` and `correct` have one number for each of the "
+            f"{n_episodes} episodes, not {_checks.short_repr(info)}"
+        ) from None
+    return state, Info(cost, correct, proposals)
+
+
+def _one_each(value: Any, n: int) -> NDArray[np.float32]:
+    """Return n numbers in single precision, given as many or one for all."""
+    return np.broadcast_to(_checks.as_kernel_array(np.asarray(value), np.float32), n)
+
+
+def check_readout(name: str, readout: Any, n_neurons: int, n_outputs: int | None = None, episode: int = 0) -> Readout:
+    """Return a learner's readout with all of its parts; a plain (W, theta) becomes a `Readout`.
+
+    `name` is that of the learner in the error. Weights that are not finite raise `Diverged`, by this `episode`.
+    """
+    try:
+        found = completed(readout if isinstance(readout, Readout) else Readout(*readout))
+    except (TypeError, ValueError) as error:
+        why = f": {error}" if isinstance(readout, tuple) else f", not {_checks.short_repr(readout)}"
+        raise ValueError(f"{name}.readout must return a Readout, such as kn.Readout(W, theta){why}") from None
+    rows = len(found.W) if n_outputs is None else n_outputs
+    if found.W.shape != (rows, n_neurons):
+        wanted = f"({'n_classes' if n_outputs is None else rows}, {n_neurons})"
+        raise ValueError(f"{name}.readout must return a Readout whose W has shape {wanted}, not {found.W.shape}")
+    if not np.isfinite(found.W).all() or not np.isfinite(0.0 if found.bias is None else found.bias).all():
+        raise Diverged(name, episode, "its weights are no longer finite; use smaller steps")
+    return found
 
 
 def check_learner(name: str, learner: Any) -> LearnerProtocol:

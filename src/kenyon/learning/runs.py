@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kenyon import _checks
 from kenyon.learning.learners import Learner, changed
 from kenyon.learning.prelearning import Prelearned
-from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source
+from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source, check_readout, check_update
 from kenyon.readout import Readout
 from kenyon.reservoir import Batch
 
@@ -32,6 +31,7 @@ class Run:
         self.name, self.learner, self.seed, self.record = name, learner, seed, diverged == "record"
         self.state: Any = None
         self.start: Readout | None = None  # before anything was learned
+        self.shape = (0, 0)  # of its weights
         self.edges, self.episode = edges, 0
         self.correct = np.zeros(len(edges) - 1)  # right choices in each bin
         self.courses = np.full((len(COURSES), len(edges) - 1), np.nan)  # thresholds at the end of each bin
@@ -49,7 +49,8 @@ class Run:
         """Calibrate, and keep the readout as it is before anything was learned."""
         if self.failure is None:
             self.state = self.learner.begin(V, n_classes, Source(self.seed, self.name))
-            self.start = self.learner.readout(self.state)
+            self.shape = n_classes, V.shape[1]
+            self.start = self.readout()
 
     def learn(self, batch: Batch) -> None:
         """Learn from a batch, cut where a bin ends; a learner that has diverged no longer learns."""
@@ -64,7 +65,9 @@ class Run:
 
     def _note(self, number: int) -> None:
         """Note the thresholds at the end of a bin, theta_g and theta_i apart; and the readout, if it is the first."""
-        readout = self.learner.readout(self.state)
+        readout = self.readout()
+        if readout is None:
+            return
         theta_g = float(getattr(self.state, "theta_g", 0.0))
         local = readout.theta.astype(np.float64) - theta_g
         self.courses[:, number] = theta_g, local.mean(), local.std()
@@ -76,20 +79,26 @@ class Run:
         info = Info(np.empty(0, np.float32), np.full(len(batch.items), np.nan, np.float32))
         if self.failure is None:
             try:
-                self.state, info = self.learner.update(self.state, batch.states, batch.labels)
+                returned = self.learner.update(self.state, batch.states, batch.labels)
+                self.state, info = check_update(f"learners[{self.name!r}]", returned, len(batch.items))
             except Diverged as failure:
                 if not self.record:
                     raise
                 self.failure = failure
-        if not isinstance(info, Info) or np.shape(info.correct) != batch.labels.shape:
-            raise ValueError(
-                f"learners[{self.name!r}].update must return a state and an Info whose `correct` has one number for "
-                f"each of the {len(batch.items)} episodes, not {_checks.short_repr(info)}"
-            )
         self.correct[number] += np.sum(info.correct, dtype=np.float64)
         self.episode += len(batch.items)
         self.proposals += [sum(proposal.accepted for proposal in info.proposals), len(info.proposals)]
 
     def readout(self) -> Readout | None:
         """Return what was learned; None if the learner diverged."""
-        return None if self.failure else self.learner.readout(self.state)
+        if self.failure:
+            return None
+        n_classes, n_neurons = self.shape
+        name, found = f"learners[{self.name!r}]", self.learner.readout(self.state)
+        try:
+            return check_readout(name, found, n_neurons, n_classes, self.episode)
+        except Diverged as failure:
+            if not self.record:
+                raise
+            self.failure = failure
+            return None

@@ -15,7 +15,7 @@ from kenyon.learning.learners import Learner
 from kenyon.learning.protocol import Source
 from kenyon.learning.rules import Supervised
 from kenyon.learning.runs import Run
-from kenyon.readout import Readout, weighted_sums
+from kenyon.readout import Readout, tempered, weighted_sums
 from kenyon.reservoir import Batch
 from kenyon.tasks import Task
 
@@ -63,7 +63,7 @@ class Test:
         if self.readout is not None:
             x = self.readout.features(batch.states)
             uniforms = self.source.uniforms("test", self.n, len(x))[:, 0]
-            y = weighted_sums(x, self.readout.W, self.readout.bias) / np.float32(self.readout.temperature)
+            y = tempered(weighted_sums(x, self.readout.W, self.readout.bias), self.readout.temperature)
             found = metrics.accuracies(y, batch.labels, uniforms)
             norm2 = np.einsum("ni,ni->n", x, x).sum(dtype=np.float64)
             self.sums += [*found.sum(axis=1), len(x) * metrics.coding_level(x), norm2]

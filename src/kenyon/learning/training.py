@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
 from kenyon._variables import describe
-from kenyon.learning.learners import CALIBRATION_EPISODES
+from kenyon.learning.controls import RecursiveLeastSquares
+from kenyon.learning.learners import CALIBRATION_EPISODES, Learner
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
 from kenyon.learning.protocol import LearnerProtocol, Source, check_learners
+from kenyon.learning.ridge import Ridge
 from kenyon.learning.runs import COURSES, Run
 from kenyon.learning.testing import (
     BY_KIND,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Tested = TypeVar("Tested")
+PARTED = 0.2  # difference in accuracy between the largest output and drawn choices that is worth a warning
 
 
 def train(
@@ -81,21 +85,19 @@ def train(
 
     Returns
     -------
-    A Dataset over learner, episode (the last of each bin) and neuron: training_accuracy, from choices made while
-    learning, each before its own update; training_theta_g, training_theta_local_mean and training_theta_local_sd, the
-    global threshold and mean and sd of theta_i = theta - theta_g at the end of each bin (NaN without thresholds); on
-    the test episodes accuracy (of choices drawn from softmax), expected_accuracy, argmax_accuracy, coding_level, norm2
-    (mean of |x|^2), theta_mean, theta_sd, theta_active_mean and theta_active_sd (of neurons active in any of them),
-    overlap of the classes (see `overlap`), relative_specificity, the mean over the same neurons; for each neuron theta,
-    activity (the share of episodes in which it is active), specificity and specificity_summed (from summed activity
-    instead of counts), both as if all classes were tested equally often; overlap_permuted, specificity_permuted (its
-    mean over neurons) and relative_specificity_permuted, the same with the items' labels permuted, which is chance; all
-    of these from coding_level on, with the prefix `start_`, for the thresholds that the learner began with; of a
-    `SequenceTask`, position_accuracy, by perturbed position, and context_accuracy, in own and in new contexts;
-    theta_falls and theta_rises, after the first bin, how often the gradient lowers the thresholds of active neurons
-    that favour the right class, and raises those of the others; acceptance, the share of Metropolis proposals kept;
-    diverged_at, the episode at which a learner diverged, or -1. `attrs` holds, as JSON, the configuration, what
-    prelearning chose, the messages of learners that diverged, and provenance.
+    A Dataset over learner, episode (the last of each bin) and neuron, in which every variable has a `long_name`:
+
+    - while learning, in bins: training_accuracy, of choices made before their own update, and the course of thresholds;
+    - on the test episodes: accuracy, of choices drawn from softmax(y / temperature), so that it depends on the size of
+      the outputs y (see `Readout`), expected_accuracy and argmax_accuracy; of a `SequenceTask` also accuracy by
+      perturbed position and by context;
+    - of the code: coding_level, theta, activity, specificity and overlap of the classes, as if all classes were tested
+      equally often, beside what they are by chance (`_permuted`) and with the thresholds that the learner began with
+      (`start_`);
+    - acceptance, the share of Metropolis proposals kept, and diverged_at, the episode at which a learner diverged, or -1.
+
+    `attrs` holds, as JSON, the configuration, what prelearning chose, the messages of learners that diverged, and
+    provenance.
     """
     task = _checks.instance("task", task, Task)
     plan = _Plan(learners, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
@@ -109,6 +111,7 @@ def train(
 
     runs, ((tests, directions),), found = _learn(plan, [plan.seed], test, progress)
     tests, starts = tests[: len(runs)], tests[len(runs) :]
+    _warn_of_small_outputs(plan, tests)
     n_neurons = next((len(test.readout.theta) for test in [*tests, *starts] if test.readout is not None), 0)
     variables = {
         **{
@@ -161,16 +164,18 @@ def train_in_turn(
     plan = _Plan(learners, reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged)
     config = _config(plan, tasks=[_settings(task) for task in tasks])
 
-    def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[float]]:
+    def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[Test]]:
         readouts, n = [run.readout() for run in runs], plan.n_test // len(tasks)
         seeds = [_seeding.derive(plan.seed, "test", str(group)) for group in range(len(tasks))]
         groups = [_tests(plan, readouts, task, 0) for task in tasks]
         for tests, task, fresh in zip(groups, tasks, seeds, strict=True):
             _show(plan, pool, tests, task, n, fresh)
-        return [[test.measures()["accuracy"] for test in tests] for tests in groups]
+        return groups
 
     seeds = [_seeding.derive(plan.seed, "turn", str(stage)) for stage in range(len(tasks))]
-    runs, accuracies, found = _learn(plan, seeds, test, progress)
+    runs, stages, found = _learn(plan, seeds, test, progress)
+    _warn_of_small_outputs(plan, stages[-1][-1])
+    accuracies = [[[test.measures()["accuracy"] for test in tests] for tests in groups] for groups in stages]
     variables = {"group_accuracy": (("learner", "stage", "group"), np.moveaxis(np.array(accuracies), 2, 0))}
     return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
 
@@ -263,6 +268,22 @@ def _show(
     """Show fresh episodes of a task to all tests."""
     for batch in plan.stream(task, n, seed):
         _for_all(pool, lambda test, batch=batch: test.take(batch), tests)
+
+
+def _warn_of_small_outputs(plan: _Plan, tests: list[Test]) -> None:
+    """Warn of learners that do not draw their choices, as ours do, and left their readout's temperature as it was."""
+    for (name, learner), test in zip(plan.learners.items(), tests, strict=True):
+        if test.readout is None or test.readout.temperature != 1.0:
+            continue
+        drawn, largest = (test.measures()[part] for part in ("accuracy", "argmax_accuracy"))
+        if largest > drawn + PARTED and not isinstance(learner, (Learner, Ridge, RecursiveLeastSquares)):
+            warnings.warn(
+                f"learners[{name!r}] is right in {largest:.2f} of the test episodes if its largest output is taken, "
+                f"but its accuracy is {drawn:.2f}: that is of choices drawn from softmax(y), and its outputs y are "
+                "small. If it takes the largest output, give its Readout temperature=0; if not, a temperature that "
+                "suits the size of its outputs",
+                stacklevel=3,
+            )
 
 
 def _for_all(pool: ThreadPoolExecutor, method: Callable[..., None], objects: Sequence[Any], *args: Any) -> None:
