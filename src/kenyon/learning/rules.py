@@ -117,7 +117,7 @@ class QLearning:
     def __post_init__(self) -> None:
         _checks.set_fields(self, reward=_checks.real("reward", self.reward, _checks.SMALL, _checks.BIG))
         if not isinstance(self.temperature, Schedule):
-            temperature = _checks.real("temperature", self.temperature, _checks.SMALL, _checks.BIG)
+            temperature = _checks.real_or("temperature", self.temperature, _checks.SMALL, _checks.BIG, "or a Schedule")
             _checks.set_fields(self, temperature=temperature)
 
     @property
