@@ -52,12 +52,12 @@ class Run:
             self.start = self.learner.readout(self.state)
 
     def learn(self, batch: Batch) -> None:
-        """Learn from a batch, cut where a bin ends; a learner that has diverged no longer learns."""
+        """Learn from a batch, cut where a bin ends if thresholds are followed; who has diverged no longer learns."""
         first = 0
         while first < len(batch.items):
             number = int(np.searchsorted(self.edges, self.episode, side="right")) - 1
-            part = batch.part(first, self.edges[number + 1] - self.episode)
-            self._learn(part, number)
+            part = batch.part(first, self.edges[number + 1] - self.episode) if self.follows else batch
+            self._learn(part)
             first += len(part.items)
             if self.follows and self.episode == self.edges[number + 1] and self.failure is None:
                 self._note(number)
@@ -71,8 +71,8 @@ class Run:
         if number == 0:
             self.early = readout
 
-    def _learn(self, batch: Batch, number: int) -> None:
-        """Learn from a part of a bin, and count the right choices."""
+    def _learn(self, batch: Batch) -> None:
+        """Learn from a batch and count the right choices."""
         info = Info(np.empty(0, np.float32), np.full(len(batch.items), np.nan, np.float32))
         if self.failure is None:
             try:
@@ -86,7 +86,9 @@ class Run:
                 f"learners[{self.name!r}].update must return a state and an Info whose `correct` has one number for "
                 f"each of the {len(batch.items)} episodes, not {_checks.short_repr(info)}"
             )
-        self.correct[number] += np.sum(info.correct, dtype=np.float64)
+        episodes = np.arange(self.episode, self.episode + len(batch.items))
+        bins = np.searchsorted(self.edges, episodes, side="right") - 1
+        self.correct += np.bincount(bins, info.correct, minlength=len(self.correct))
         self.episode += len(batch.items)
         self.proposals += [sum(proposal.accepted for proposal in info.proposals), len(info.proposals)]
 

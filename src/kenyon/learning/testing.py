@@ -149,9 +149,9 @@ def labellings(task: Task, seed: int, permutations: int) -> NDArray[np.intp]:
 
 def _kinds(task: Task) -> dict[str, NDArray[np.intp]]:
     """Return the kinds of items that accuracies are reported for, a number for each item, as far as a task has them."""
-    positions, own = getattr(task, "positions", None), getattr(task, "own_context", None)
-    kinds = {"position_accuracy": positions, "context_accuracy": None if own is None else np.where(own, 0, 1)}
-    return {name: numbers for name, numbers in kinds.items() if np.shape(numbers) == (len(task),)}
+    positions, own = (np.asarray(getattr(task, name, ())) for name in ("positions", "own_context"))
+    kinds: dict[str, NDArray[Any]] = {"position_accuracy": positions, "context_accuracy": np.where(own, 0, 1)}
+    return {name: numbers for name, numbers in kinds.items() if numbers.shape == (len(task),)}
 
 
 def _mean(values: Any) -> float:
