@@ -94,7 +94,7 @@ def train(
     - of the code: coding_level, theta, activity, specificity and overlap of the classes, as if all classes were tested
       equally often, beside what they are by chance (`_permuted`) and with the thresholds that the learner began with
       (`start_`);
-    - acceptance, the share of Metropolis proposals kept, and diverged_at, the episode at which a learner diverged, or -1.
+    - acceptance, the share of Metropolis proposals kept; diverged_at, the episode at which a learner diverged, or -1.
 
     `attrs` holds, as JSON, the configuration, what prelearning chose, the messages of learners that diverged, and
     provenance.
