@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kenyon._looks import UNTUNED
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.plan import Results, nearest_size
-from kenyon.paper.style import FIVE, UNTUNED
+from kenyon.paper.style import FIVE
 
 FROM_ZERO = "Composed from 0"
 PANELS = {
