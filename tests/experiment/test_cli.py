@@ -1,9 +1,11 @@
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
+import kenyon as kn
 from kenyon import cli
 
 EXPERIMENT = """
@@ -79,6 +81,56 @@ def test_more_seeds_can_be_asked_for(call):
     assert "3 of 3 trials" in out
 
 
+def printed(out):
+    """Return what the command opens that was printed at the end of a run."""
+    return eval(re.search(r"kn\.open_results\(.*\)", out.splitlines()[0])[0], {"kn": kn})
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_printed_command_opens_the_experiment_as_it_is_now(call, tmp_path, monkeypatch):
+    call("run", "tiny.toml", "--workers", 0)
+    (tmp_path / "tiny.toml").write_text(EXPERIMENT.replace("n_stimuli = 6", "n_stimuli = 8"))
+    _, out, _ = call("run", "tiny.toml", "--workers", 0)
+    first, note = out.splitlines()
+    assert first.endswith("open them with kn.open_results('results/tiny')")
+    assert note.startswith("results/tiny also has 2 older results")
+    with pytest.warns(UserWarning, match="2 older"):
+        assert printed(out)["size"].values.tolist() == [8]
+    assert call("status", "results/tiny")[1].splitlines()[-1] == note
+    code, _, err = call("export", "results/tiny", "a.csv")
+    assert (code, err.splitlines()) == (0, [f"kenyon: {note}", "a.csv: 4 rows"])
+    assert call("export", "results/tiny", "all.csv", "--everything")[2] == "all.csv: 8 rows\n"
+    assert call("export", "results/tiny", "one.csv", "--experiment", "tiny.toml")[2] == "one.csv: 4 rows\n"
+
+
+def test_the_printed_command_names_the_experiment_where_a_folder_has_several(call, tmp_path):
+    call("run", "tiny.toml", "--workers", 0, "--out", "both")
+    (tmp_path / "other.toml").write_text(EXPERIMENT.replace("tiny", "other").replace("= 6", "= 8"))
+    _, out, _ = call("run", "other.toml", "--workers", 0, "--out", "both")
+    assert "kn.open_results('both', 'other')" in out
+    assert printed(out)["size"].values.tolist() == [8]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
+def test_help_is_readable(call, arguments):
+    code, out, err = call(*arguments)
+    assert (code, err) == (0, "")
+    assert re.search(r"^  run +Run the trials", out, re.MULTILINE)
+    assert "..." not in out.split("Commands:")[1]  # every line is whole
+
+
+@pytest.mark.parametrize("command", [command.callback.__name__ for command in cli.app.registered_commands])
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_every_command_has_help(call, command, option):
+    code, out, err = call(command, option)
+    assert (code, err) == (0, "")
+    assert f" {command} [OPTIONS]" in out.splitlines()[0]
+
+
+def test_the_version_can_be_printed(call):
+    assert call("--version") == (0, f"kenyon {kn.__version__}\n", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -94,8 +146,6 @@ def test_more_seeds_can_be_asked_for(call):
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(call, arguments, message):
-    import re
-
     code, out, err = call(*arguments)
     assert code == 2
     assert len(err.splitlines()) == 1

@@ -85,5 +85,6 @@ case("run_experiment", kn.run_experiment, lambda: {"experiment": EXPERIMENT, "fo
       "report": anything(), "cluster": anything().filter(lambda one: one is None or not isinstance(one, str))})  # fmt: skip
 kn.run_experiment(EXPERIMENT, FOLDER / "runs", workers=0)
 case("open_results", kn.open_results, lambda: {"folder": FOLDER / "runs", "experiment": None, "neurons": False},
-     {"folder": words(FOLDER, FOLDER / "none"), "experiment": words("experiment"), "neurons": anything()}, nan=True,
-     words={"folder": ("folder", "finished", "results")})  # fmt: skip
+     {"folder": words(FOLDER, FOLDER / "none"), "experiment": words("experiment", EXPERIMENT, "no.toml"),
+      "everything": anything(), "neurons": anything()}, nan=True,
+     words={"folder": ("folder", "finished", "results"), "experiment": ("experiment", "read")})  # fmt: skip

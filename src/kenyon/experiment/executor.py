@@ -91,6 +91,13 @@ def run_experiment(
     store, report = Store(folder), Report() if report is None else _checks.instance("report", report, Report)
     store.create()
     store.register(experiment)
+    return run_trials(experiment, store, workers, cluster, report)
+
+
+def run_trials(
+    experiment: Experiment, store: Store, workers: int | None, cluster: str | None, report: Report
+) -> SweepSummary:
+    """Run trials that have no result yet, leaving the list of the experiment's trials as it is."""
     finished = set(store.finished())
     store.check(trial.id for trial in experiment.trials if trial.id in finished)
     todo = [trial for trial in experiment.trials if trial.id not in finished]

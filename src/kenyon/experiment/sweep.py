@@ -13,7 +13,7 @@ import math
 import os
 import reprlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -204,15 +204,20 @@ def _expand_learners(learners: Settings, zipped: list[list[Place]]) -> Settings:
         if plan.n_choices > LIMIT:
             raise ConfigError(f"learners.{name}: its lists ask for {plan.n_choices} learners, above {LIMIT}")
         for chosen in plan.choices():
-            values = _leaves(chosen)
-            texts = {path: f"{value:g}" if isinstance(value, float) else value for path, value in values}
-            expanded[" ".join([name, *(f"{path[-1]}={texts[path]}" for path in plan.lists)])] = chosen
+            values = dict(leaves(chosen))
+            expanded[spelt_out(name, ((path[-1], values[path]) for path in plan.lists))] = chosen
     return expanded
+
+
+def spelt_out(name: str, settings: Iterable[tuple[str, Any]]) -> str:
+    """Return a name followed by settings, as in "Normalised mu=0.2"."""
+    texts = (f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in settings)
+    return " ".join([name, *texts])
 
 
 def _grouped(settings: Settings, zipped: Sequence[Sequence[Place]]) -> _Plan:
     """Find the lists in settings, and put zipped ones together."""
-    lists = {path: value for path, value in _leaves(settings) if isinstance(value, list)}
+    lists = {path: value for path, value in leaves(settings) if isinstance(value, list)}
     for path, values in lists.items():
         if not values:
             raise ConfigError(f"{'.'.join(path)} is an empty list, which leaves no trial")
@@ -240,11 +245,11 @@ def _zipped(groups: Any) -> list[list[Place]]:
     return paths
 
 
-def _leaves(settings: Settings, path: Place = ()) -> Iterator[tuple[Place, Any]]:
+def leaves(settings: Settings, path: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield the place and value of every setting that is not a table."""
     for name, value in settings.items():
         if isinstance(value, dict):
-            yield from _leaves(value, (*path, name))
+            yield from leaves(value, (*path, name))
         else:
             yield (*path, name), value
 

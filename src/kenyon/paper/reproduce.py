@@ -74,11 +74,13 @@ def reproduce(
     trials = {trial.id: trial for figure in figures for trial in plan.experiment(figure).trials}
     # The longest first, so that no worker is left with one at the end.
     experiment = Experiment("reproduction", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
+    store = Store(results.folder)
+    store.create()
+    for figure in figures:  # so that its results can be opened by its name
+        store.register(plan.experiment(figure))
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
-    for figure in figures:  # so that its results can be opened by its name
-        Store(results.folder).register(plan.experiment(figure))
     report.say(f"drawing {len(figures)} figures")
     _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
     verdicts = judge(results) if set(figures) == set(FIGURES) else []
