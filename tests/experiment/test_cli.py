@@ -154,6 +154,25 @@ def test_mistakes_are_one_line_and_exit_code_2(call, arguments, message):
     assert out == ""
 
 
+def test_several_mistakes_of_a_file_are_a_line_each(call, tmp_path):
+    text = EXPERIMENT.replace("n_stimuli = 6", "n_stimulus = 6\nnoise = -1.0").replace(
+        "n_neurons = 30", 'n_neurons = "x"'
+    )
+    (tmp_path / "bad.toml").write_text(text)
+    code, out, err = call("run", "bad.toml", "--workers", 0)
+    assert (code, out) == (2, "")
+    assert [line.split()[:3] for line in err.splitlines()] == [
+        ["kenyon:", "bad.toml:", "task.n_stimulus"],
+        ["kenyon:", "bad.toml:", "reservoir.n_neurons:"],
+        ["kenyon:", "bad.toml:", "task.noise"],
+    ]
+    (tmp_path / "bad.toml").write_text(text + '[tune]\nlearnr = "x"\nseed = "y"\n[tune.search]\n"task.noise" = 3\n')
+    code, _, err = call("tune", "bad.toml", "--workers", 0)
+    assert code == 2
+    assert len(err.splitlines()) == 3 + 4  # an unknown name, no learner, a seed and a range
+    assert not (tmp_path / "results").exists()
+
+
 def test_a_config_that_cannot_be_satisfied_runs_nothing(call, tmp_path):
     (tmp_path / "bad.toml").write_text(EXPERIMENT.replace("n_stimuli = 6", "n_stimuli = [6, 500]"))
     code, _, err = call("run", "bad.toml", "--workers", 0)

@@ -103,7 +103,7 @@ def run_trials(
     todo = [trial for trial in experiment.trials if trial.id not in finished]
     start, crew = time.monotonic(), _workers(workers, cluster) if todo else None
     with closing(report), _stoppable():
-        report.begin(experiment.name, len(experiment.trials) - len(todo), todo)
+        report.begin(experiment.name, experiment.trials, todo)
         failed = _Sweep(store, experiment.name, report, crew).run(todo) if crew else {}
     return SweepSummary(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
 

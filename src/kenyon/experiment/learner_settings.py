@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache, reduce
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from kenyon import _checks
-from kenyon.experiment.settings import ConfigError, Made, Model, Rule, as_setting, model_of
+from kenyon.experiment.settings import ConfigError, Model, Rule, Tried, as_setting, model_of
 from kenyon.learning.controls import RecursiveLeastSquares
 from kenyon.learning.learners import Composed, GradientThresholds, GradientWeights, Learner, Metropolis, Normalised
 from kenyon.learning.ridge import Ridge
@@ -27,19 +27,10 @@ CLASSES = (Learner, GradientWeights, GradientThresholds, Metropolis, Composed, N
 KINDS: dict[str, type[Any]] = {cls.__name__: cls for cls in CLASSES}
 
 
-class LearnerModel(Made):
-    """A learner, which is built to see whether it accepts its settings."""
+class LearnerModel(Tried):
+    """A learner."""
 
     kind: str
-
-    def build(self) -> Any:
-        """Make the learner."""
-        return self.make()
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        self.build()
-        return self
 
 
 class OwnLearnerConfig(Model):

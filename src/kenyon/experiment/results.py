@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.mistakes import Place
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.store import Store, StoreError
-from kenyon.experiment.sweep import Experiment, Place, leaves, load_experiment, spelt_out
+from kenyon.experiment.sweep import Experiment, leaves, load_experiment, spelt_out
 
 INNER = ("learner", "episode", "neuron", "stage", "group", "example", "step", "channel")  # dimensions of one result
 MAX_EMPTY_CELLS = 100_000  # limit for the cells of the Dataset that no trial fills
@@ -166,7 +167,8 @@ def _told_apart(configs: Sequence[TrialConfig], cells: Sequence[tuple[int, ...]]
     differing = {name: _differing([learners[name] for learners in tables if name in learners]) for name in shared}
 
     def new_name(name: str, table: Mapping[Place, Any]) -> str:
-        return spelt_out(name, ((place[-1], table[place]) for place in differing.get(name, ()) if place in table))
+        settings = ((place[-1], table[place]) for place in differing.get(name, ()) if place in table)
+        return f"{name} {spelt_out(settings)}".strip()
 
     return [{name: new_name(name, table) for name, table in learners.items()} for learners in tables]
 

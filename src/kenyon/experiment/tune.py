@@ -28,9 +28,9 @@ from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.executor import run_trials
 from kenyon.experiment.reports import Report
 from kenyon.experiment.results import combine
-from kenyon.experiment.settings import ConfigError, refuse_unknown
+from kenyon.experiment.settings import ConfigError, noting, refuse_unknown
 from kenyon.experiment.store import SEARCH, Store
-from kenyon.experiment.sweep import Experiment, check_name, expand, read_file, set_value
+from kenyon.experiment.sweep import Experiment, check_name, expand, in_file, read_file, set_value
 
 RANGE = {"low", "high", "log"}
 KEYS = ("learner", "measure", "minimize", "seed", "search")
@@ -141,35 +141,43 @@ def load_study(file: str | Path) -> Study:
     path = Path(file)
     settings, name = read_file(path)
     name = settings.get("name", name)
-    try:
+    mistakes: list[str] = []
+    with noting(mistakes):
         check_name(name)
-        return _study(name, settings)
-    except (ConfigError, TypeError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+    with noting(mistakes):
+        study = _study(name, settings, mistakes)
+    if mistakes:
+        raise in_file(path, ConfigError(*mistakes))
+    return study
 
 
-def _study(name: str, settings: dict[str, Any]) -> Study:
+def _study(name: str, settings: dict[str, Any], mistakes: list[str]) -> Study:
     table = settings.pop("tune", None)
+    with noting(mistakes):
+        expand(copy.deepcopy(settings))
     if not isinstance(table, dict) or not isinstance(table.get("search"), dict) or not table["search"]:
         raise ConfigError("tune needs a [tune] table with a learner and a [tune.search] table")
-    refuse_unknown("tune.", table, KEYS)
-    expand(copy.deepcopy(settings))
-    learner, measure, seed = table.get("learner"), table.get("measure", "accuracy"), table.get("seed", 0)
-    if not isinstance(learner, str) or not isinstance(measure, str):
-        raise ConfigError("tune.learner must name the learner to be scored, and tune.measure the variable")
+    with noting(mistakes):
+        refuse_unknown("tune.", table, KEYS)
+    learner, measure, seed = table.get("learner", ""), table.get("measure", "accuracy"), table.get("seed", 0)
+    if not (isinstance(learner, str) and learner and isinstance(measure, str)):
+        mistakes.append("tune.learner must name the learner to be scored, and tune.measure the variable")
     if not isinstance(seed, int):
-        raise ConfigError(f"tune.seed must be an integer, not {seed!r}")
+        mistakes.append(f"tune.seed must be an integer, not {seed!r}")
     for place, what in table["search"].items():
-        _check_range(place, what)
+        if not _is_range(what):
+            mistakes.append(
+                f"tune.search: {place} must be a list of choices or {{low = , high = , log = }}, not {what!r}"
+            )
     return Study(name, settings, table["search"], learner, measure, bool(table.get("minimize")), seed)
 
 
-def _check_range(place: str, what: Any) -> None:
-    if isinstance(what, list) and what:
-        return
-    if isinstance(what, dict) and {"low", "high"} <= set(what) <= RANGE and what["low"] < what["high"]:
-        return
-    raise ConfigError(f"tune.search: {place} must be a list of choices or {{low = , high = , log = }}, not {what!r}")
+def _is_range(what: Any) -> bool:
+    """Tell whether something can be searched: choices, or a range of numbers."""
+    if not isinstance(what, dict):
+        return isinstance(what, list) and bool(what)
+    ends: list[Any] = [what.get("low"), what.get("high")]
+    return set(what) <= RANGE and all(isinstance(end, int | float) for end in ends) and ends[0] < ends[1]
 
 
 def _suggest(trial: Any, place: str, what: Any) -> Any:
@@ -184,10 +192,7 @@ def _trials(base: dict[str, Any], settings: dict[str, Any]) -> tuple[TrialConfig
     chosen = copy.deepcopy(base)
     for place, value in settings.items():
         set_value(chosen, place.split("."), value)
-    trials = expand(chosen)
-    for trial in trials:
-        trial.check()
-    return tuple(trials)
+    return tuple(expand(chosen))
 
 
 def _score(store: Store, trials: Sequence[TrialConfig], study: Study) -> float:
