@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -131,3 +134,22 @@ def test_actions_out_of_range_are_refused():
         env.step(2)
     with pytest.raises(ValueError, match="actions must be from 0 to 1, not 0 to 2"):
         many.step(np.array([0, 2]))
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+@pytest.mark.parametrize(
+    ("name", "setting", "meant"),
+    [("Static", "n_stimulus", "n_stimuli"), ("Sequence", "n_basis", "n_bases"), ("Static", "seed", "task_seed")],
+)
+def test_a_setting_that_an_environment_does_not_have_is_named_with_those_it_has(make, name, setting, meant):
+    message = f"^{setting} is not a setting of this environment, which has .*{meant}.*; did you mean {meant}\\?$"
+    with pytest.raises(ValueError, match=message):
+        make(f"kenyon/{name}-v0", **{setting: 1})
+
+
+def test_without_gymnasium_one_error_says_what_to_install():
+    code = "import sys; sys.modules['gymnasium'] = None; import kenyon.envs"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith("kenyon.envs needs gymnasium, which is not installed: pip install gymnasium")
+    assert "During handling" not in done.stderr

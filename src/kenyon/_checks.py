@@ -1,9 +1,10 @@
 """Checks of what a user passes in. Each error names the argument, what came and what is allowed."""
 
+import difflib
 import math
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +25,28 @@ def short_repr(value: Any) -> str:
     except Exception:  # an integer with too many digits, or an object whose repr fails
         text = f"<{type(value).__name__}>"
     return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+class MissingPackage(ModuleNotFoundError, ValueError):
+    """An optional package that is not installed."""
+
+
+def missing(what: str, package: str) -> MissingPackage:
+    """Return an error that says what an optional package is needed for, and how to install it."""
+    return MissingPackage(f"{what} needs {package}, which is not installed: pip install {package}", name=package)
+
+
+def suggestion(name: Any, known: Iterable[str]) -> str:
+    """Return a question with the name that was probably meant, if there is a similar one."""
+    similar = closest(name, known)
+    return f"; did you mean {similar}?" if similar else ""
+
+
+def closest(name: Any, known: Iterable[str]) -> str | None:
+    """Return the name that was probably meant, if there is a similar one."""
+    longer = [candidate for candidate in known if name and candidate.startswith(str(name))]
+    similar = longer or difflib.get_close_matches(str(name), list(known), 1, 0.5)
+    return similar[0] if similar else None
 
 
 def integer(name: str, value: Any, low: int, high: int = WHOLE) -> int:

@@ -139,6 +139,7 @@ def test_the_version_can_be_printed(call):
         (["run", "tiny.toml", "--out", "tiny.toml/x"], "cannot be written: not a directory; choose a folder"),
         (["status", "nowhere"], "nowhere is not a folder of results"),
         (["export", "nowhere", "a.csv"], "nowhere is not a folder of results"),
+        (["export", "nowhere", "a.csv", "--everything", "--experiment", "x"], "nowhere is not a folder of results"),
         (["export", ".", "a.txt"], "a.txt must end in .csv or .parquet"),
         (["tune", "tiny.toml"], "tune needs a \\[tune\\] table"),
         (["fly"], "No such command"),
@@ -197,3 +198,33 @@ def test_schema_and_info_can_be_printed(call):
 def test_the_command_is_installed():
     found = subprocess.run([sys.executable, "-m", "kenyon", "--help"], capture_output=True, text=True, check=True)
     assert "reservoir computing" in found.stdout.lower()
+
+
+TUNED = EXPERIMENT + '[tune]\nlearner = "Normalised"\n[tune.search]\n"task.noise" = [0.1, 0.2]\n'
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments"),
+    [
+        ("optuna", ["tune", "tuned.toml", "--workers", "0"]),
+        ("distributed", ["run", "tiny.toml", "--cluster", "tcp://127.0.0.1:1"]),
+        ("pyarrow", ["export", "results/tiny", "a.parquet"]),
+    ],
+)
+def test_a_package_that_is_not_installed_is_named_with_how_to_install_it(call, tmp_path, package, arguments):
+    (tmp_path / "tuned.toml").write_text(TUNED)
+    if package == "pyarrow":
+        call("run", "tiny.toml", "--workers", 0)
+    code = f"import sys; sys.modules[{package!r}] = None; from kenyon.cli import main; main({arguments!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.endswith(f"needs {package}, which is not installed: pip install {package}")
+
+
+def test_a_folder_that_does_not_exist_is_named(call, tmp_path):
+    call("run", "tiny.toml", "--workers", 0, "--out", "made/on/the/way")
+    code, _, err = call("export", "made/on/the/way", "nowhere/x.csv")
+    assert code == 2
+    assert err == "kenyon: nowhere/x.csv cannot be written: the folder nowhere does not exist\n"
+    assert not (tmp_path / "nowhere").exists()

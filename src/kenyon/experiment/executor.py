@@ -221,8 +221,8 @@ def _workers(workers: int | None, cluster: str | None) -> Workers:
 def _cluster(address: str) -> Workers:
     try:
         from distributed import Client
-    except ImportError:
-        raise ValueError("cluster needs Dask: pip install 'kenyon[cluster]'") from None
+    except ModuleNotFoundError:
+        raise _checks.missing("cluster", "distributed") from None
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we report a lost scheduler, in one line
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)

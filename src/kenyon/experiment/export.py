@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kenyon import _checks
 from kenyon._files import write_whole
 from kenyon.experiment.results import open_results
 
@@ -42,7 +43,7 @@ def write_table(
         contents = frame.to_csv(index=False) if file.suffix == ".csv" else frame.to_parquet(index=False)
         write_whole(file, contents)
     except ImportError:
-        raise ValueError("Parquet needs PyArrow: pip install 'kenyon[export]'; or write a .csv file") from None
+        raise _checks.missing("a .parquet file (unlike .csv)", "pyarrow") from None
     except OSError as error:
         raise ValueError(f"{file} cannot be written: {(error.strerror or str(error)).lower()}") from None
     return len(frame)

@@ -6,7 +6,6 @@ calling it. So a setting is declared once, where it is used.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 import operator
@@ -159,22 +158,10 @@ def refuse_unknown(place: str, settings: Any, known: Iterable[str]) -> None:
 
 def unknown_name(place: str, name: Any, known: Iterable[str]) -> str:
     """Return what to say of an unknown name: a similar one, or all there are."""
-    return f"{place}{name} is not known" + (suggestion(name, known) or f" (known: {', '.join(known)})")
+    return f"{place}{name} is not known" + (_checks.suggestion(name, known) or f" (known: {', '.join(known)})")
 
 
 def unknown_kind(place: str, kind: Any, known: Iterable[str]) -> str:
     """Return what to say of an unknown kind."""
-    return f"{place}.kind must be one of {', '.join(known)}, not {_checks.short_repr(kind)}{suggestion(kind, known)}"
-
-
-def suggestion(name: Any, known: Iterable[str]) -> str:
-    """Return a question with the name that was probably meant, if there is a similar one."""
-    similar = closest(name, known)
-    return f"; did you mean {similar}?" if similar else ""
-
-
-def closest(name: Any, known: Iterable[str]) -> str | None:
-    """Return the name that was probably meant, if there is a similar one."""
-    longer = [candidate for candidate in known if name and candidate.startswith(str(name))]
-    similar = longer or difflib.get_close_matches(str(name), list(known), 1, 0.5)
-    return similar[0] if similar else None
+    similar = _checks.suggestion(kind, known)
+    return f"{place}.kind must be one of {', '.join(known)}, not {_checks.short_repr(kind)}{similar}"

@@ -23,7 +23,7 @@ from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.learner_settings import LEARNERS, is_own, settings_of
 from kenyon.experiment.mistakes import SOUND, Place, Settings, Trials, without
 from kenyon.experiment.presets import PRESETS
-from kenyon.experiment.settings import ConfigError, closest, noting, refuse_unknown, suggestion, unknown_kind
+from kenyon.experiment.settings import ConfigError, noting, refuse_unknown, unknown_kind
 
 LIMIT = 100_000  # learners in all trials of an experiment: asking for more is a mistake
 FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "label", "tune")
@@ -197,8 +197,8 @@ def _with_preset(settings: Settings, mistakes: list[str]) -> Settings:
     """Put the preset's settings under the given ones."""
     name = settings.get("preset", "static")
     if not isinstance(name, str) or name not in PRESETS:
-        wrong = f"preset must be one of {', '.join(PRESETS)}, not {name!r}{suggestion(name, PRESETS)}"
-        name = closest(name, PRESETS)
+        wrong = f"preset must be one of {', '.join(PRESETS)}, not {name!r}{_checks.suggestion(name, PRESETS)}"
+        name = _checks.closest(name, PRESETS)
         if name is None:  # so the rest cannot be judged
             raise ConfigError(wrong)
         mistakes.append(wrong)

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.executor import run_trials
 from kenyon.experiment.reports import Report
@@ -213,7 +214,7 @@ def _requeue(record: Any, optuna: Any) -> None:
 def _optuna() -> Any:
     try:
         import optuna
-    except ImportError:
-        raise ValueError("tune needs Optuna: pip install 'kenyon[tune]'") from None
+    except ModuleNotFoundError:
+        raise _checks.missing("tune", "optuna") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

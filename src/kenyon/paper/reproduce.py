@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from kenyon import _checks
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.reports import Report
-from kenyon.experiment.settings import suggestion
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment
 from kenyon.paper.claims import judge
@@ -66,8 +65,8 @@ def reproduce(
     """
     for figure in _checks.texts("figures", figures):
         if figure not in FIGURES:
-            raise ValueError(f"figures: there is no figure {figure!r}{suggestion(figure, dict.fromkeys(FIGURES))}; "
-                             f"there are {', '.join(FIGURES)}")  # fmt: skip
+            similar = _checks.suggestion(figure, FIGURES)
+            raise ValueError(f"figures: there is no figure {figure!r}{similar}; there are {', '.join(FIGURES)}")
     folder, plan = _checks.path("folder", folder), Plan.of(seeds, _checks.flag("quick", quick))
     report = Report() if report is None else _checks.instance("report", report, Report)
     results, start = Results(folder / "results", plan), time.monotonic()
