@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kenyon as kn
-from kenyon.experiment.config import trial_config
+from kenyon.experiment.mistakes import trial_config
 from kenyon.experiment.stages import pending, settled
 from kenyon.experiment.store import Store
 
