@@ -106,7 +106,7 @@ def test_a_preset_gives_way_where_its_setting_would_do_nothing():
             {"learners": {"a": {"kind": "Normalised", "eta_w": 1.0}}},
             "^learners.a.eta_w .* with a normalised step use mu",
         ),
-        ({"learners": {"Normalised": {"sigma": [0.05, 0.1]}}}, "sigma belongs to a search"),
+        ({"learners": {"Normalised": {"sigma": 0.1}}}, "sigma belongs to a search"),
         ({"learners": {"GradientWeights": {"start": 0.0}}}, "start belongs to thresholds=True"),
         ({"learners": {}}, "^learners must have at least one, such as"),
         ({"learners": []}, "learners must be tables"),

@@ -202,7 +202,8 @@ def _mistake(parts: Place, found: Any, model: type[Model]) -> Mistake:
         case "missing":
             return Mistake(names[:-1], f"{place} is missing", lacks=True)
         case "too_short":
-            return Mistake(names, f"{place} must have at least one, such as [learners.Composed]")
+            such_as = ", such as [learners.Composed]" if place == "learners" else ""
+            return Mistake(names, f"{place} must have at least one{such_as}")
         case "value_error":
             return _placed(names, found["ctx"]["error"], fields)
     return Mistake(names, f"{place}: {found['msg'].lower()}, not {_checks.short_repr(given)}")
