@@ -197,7 +197,7 @@ MISTAKES = [
     "reservoir.leak_rate must be a number in (0, 1], not 1.5",
     "reservoir.n_neurons must be an integer from 1 to",
     "learners.Composed.batch: input should be a valid integer, not 'x'",
-    "learners.Composed.mu must be",
+    "learners.Composed.mu = ",
     "learners.Composed.eta is not known; did you mean eta_w?",
     "learners.Composed.eta_w must be",
     "learners.Composed.start.percentile: input should be less than or equal to 100, not 101.0",

@@ -87,3 +87,10 @@ def test_settings_that_follow_from_others_are_not_repeated():
 @pytest.mark.parametrize(("seconds", "words"), [(3.2, "3 s"), (600, "10 min"), (9000, "2.5 h")])
 def test_durations_are_words(seconds, words):
     assert duration(seconds) == words
+
+
+@pytest.mark.parametrize("kind", [Lines, JsonLines, reports.Bar])
+def test_something_can_be_said_before_a_sweep_begins(kind, capsys):
+    with closing(kind()) as report:
+        report.say("first this")
+    assert "first this" in "".join(capsys.readouterr())

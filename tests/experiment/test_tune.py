@@ -1,8 +1,11 @@
+import re
+
 import pytest
 
 import kenyon as kn
 from kenyon.experiment import tune as module
 from kenyon.experiment.executor import run_experiment
+from kenyon.experiment.reports import Lines
 from kenyon.experiment.settings import ConfigError
 from kenyon.experiment.status import read_status
 from kenyon.experiment.store import Store
@@ -70,6 +73,13 @@ def test_scores_of_a_file_before_it_was_changed_do_not_count(file, tmp_path):
     tune(file, tmp_path / "a", 3, workers=0)  # and back: nothing is left to do
     with pytest.warns(UserWarning, match="4 older"):
         assert kn.open_results(tmp_path / "a").episode.values[-1] == 300
+
+
+def test_what_is_tried_is_told(file, tmp_path, capsys):
+    tune(file, tmp_path / "a", 1, workers=0, report=Lines())
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"1 of 1: learners\.Normalised\.mu=[\d.]+ reservoir\.leak_rate=[\d.]+ task\.steps=\d", first)
+    assert second == "search search: 2 trials, 0 done before"
 
 
 def test_a_search_that_was_stopped_ends_as_one_that_was_not(file, tmp_path, monkeypatch):

@@ -19,6 +19,8 @@ FIRST = ("task.kind", "task.n_stimuli", "task.n_bases")  # what trials are told 
 class Report:
     """Called at every event of a sweep. This one counts, and leaves it to subclasses to `tell`."""
 
+    n_trials = n_done = n_new = n_failed = 0
+
     def begin(self, name: str, trials: Sequence[TrialConfig], todo: Sequence[TrialConfig]) -> None:
         """Called first, with all trials and those of them that are to be run."""
         n_done = len(trials) - len(todo)
@@ -80,7 +82,8 @@ class Report:
         count, left = f"{self.n_done + self.n_new + self.n_failed} of {self.n_trials}", facts.get("left")
         match event, trial:
             case "begin", _:
-                return f"{facts['experiment']}: {facts['trials']} trials, {facts['done']} done before"
+                plural = "" if facts["trials"] == 1 else "s"
+                return f"{facts['experiment']}: {facts['trials']} trial{plural}, {facts['done']} done before"
             case "doing", _:
                 return str(facts["what"])
             case "finished", TrialConfig():
@@ -115,14 +118,18 @@ class JsonLines(Report):
 class Bar(Report):
     """A bar on a terminal: trials done, running and failed, and the time left."""
 
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self.console = Console(stderr=True)
+
     def begin(self, name: str, trials: Sequence[TrialConfig], todo: Sequence[TrialConfig]) -> None:
         """Draw the bar."""
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
         columns += [TextColumn("{task.fields[rest]}"), TimeElapsedColumn()]
-        self.bar = Progress(*columns, console=Console(stderr=True))
+        self.bar = Progress(*columns, console=self.console)
         self.bar.start()
         self.job = self.bar.add_task(name, total=len(trials), completed=len(trials) - len(todo), rest="")
         self.trials = {trial.id: trial for trial in todo}
@@ -141,7 +148,7 @@ class Bar(Report):
         if event in ("finished", "failed"):
             self.bar.advance(self.job)
         if event in ("failed", "retried", "doing") and (line := self._line(event, trial, facts)):
-            self.bar.console.print(line, style="red" if event == "failed" else "", highlight=False, markup=False)
+            self.console.print(line, style="red" if event == "failed" else "", highlight=False, markup=False)
 
     def close(self) -> None:
         """Leave the bar on the screen."""

@@ -66,17 +66,17 @@ def open_results(
         Include what is stored for each neuron: theta, activity, specificity. It is a thousand times as much.
     """
     store, neurons = Store(folder), _checks.flag("neurons", neurons)
-    finished = store.finished()
-    if _checks.flag("everything", everything):
-        if experiment is not None:
-            raise ValueError(f"experiment must be left out with everything=True, not {_checks.short_repr(experiment)}")
-        return combine(store, finished, neurons=neurons)
+    if _checks.flag("everything", everything) and experiment is not None:
+        raise ValueError(f"experiment must be left out with everything=True, not {_checks.short_repr(experiment)}")
+    finished = set(store.finished())
     name, trials = _trials_of(store, experiment)
-    done, note = set(finished), note_on_old(store.folder, len(store.old()))
-    there = [trial for trial in trials if trial in done]
-    if finished and not there:
+    there = [trial for trial in trials if trial in finished]
+    note = note_on_old(store.folder, len(store.old()))
+    if everything:
+        there = list(dict.fromkeys([*there, *sorted(finished)]))
+    elif finished and not there:
         raise StoreError(f"{store.folder} contains no finished trial of {name}; {note or 'run it first'}")
-    if note and experiment is None:
+    elif note and experiment is None:
         warnings.warn(note, stacklevel=2)
     return combine(store, there, neurons=neurons)
 

@@ -75,8 +75,8 @@ class Store:
 
     def experiments(self) -> dict[str, list[str]]:
         """Return the experiments that were started here, and their trials."""
-        files = sorted(self.folder.glob("*.experiment.json"))
-        return {path.name.removesuffix(".experiment.json"): list(_json(path, trials=dict)["trials"]) for path in files}
+        files = {path.name.removesuffix(".experiment.json"): path for path in self.folder.glob("*.experiment.json")}
+        return {name: list(_json(path, trials=dict)["trials"]) for name, path in sorted(files.items())}
 
     def current(self) -> list[str]:
         """Return the trials of the experiments as they were last run; all that are finished if none is listed.

@@ -31,7 +31,7 @@ from kenyon.experiment.reports import Report
 from kenyon.experiment.results import combine
 from kenyon.experiment.settings import ConfigError, noting, refuse_unknown
 from kenyon.experiment.store import SEARCH, Store
-from kenyon.experiment.sweep import Experiment, check_name, expand, in_file, read_file, set_value
+from kenyon.experiment.sweep import Experiment, check_name, expand, in_file, read_file, set_value, spelt_out
 
 RANGE = {"low", "high", "log"}
 KEYS = ("learner", "measure", "minimize", "seed", "search")
@@ -100,7 +100,9 @@ def tune(
     while (number := len(_listed(store, study, record, known))) < n_trials:
         record.sampler = optuna.samplers.TPESampler(seed=study.seed + number, n_startup_trials=10)
         trial = record.ask()
-        now = _trials(study.base, {place: _suggest(trial, place, what) for place, what in study.search.items()})
+        settings = {place: _suggest(trial, place, what) for place, what in study.search.items()}
+        report.say(f"{number + 1} of {n_trials}: {spelt_out(settings.items())}")
+        now = _trials(study.base, settings)
         _listed(store, study, record, known, now)
         summary = run_trials(Experiment(study.name + SEARCH, now, {}), store, workers, cluster, report)
         score = np.nan if summary.failed else _score(store, now, study)
