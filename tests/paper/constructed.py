@@ -34,6 +34,13 @@ class Constructed:
         return [PROVENANCE, {**PROVENANCE, "commit": "def", "seconds": 100.0}]
 
 
+class Full(Constructed):
+    """The same numbers, as if they were of full size, so that there are verdicts on them."""
+
+    def __init__(self):
+        self.get, self.plan = Constructed().get, PLAN._replace(quick=False)
+
+
 def _stored(trial):
     rng = np.random.default_rng(int(trial.id, 16))
     learners, n = list(trial.learners), trial.reservoir.n_neurons
