@@ -211,6 +211,23 @@ def test_tables_of_means_have_a_row_per_learner_and_a_column_per_size(results):
     assert rows["Composed"] == [f"{value:.3f}" for value in data.sel(learner="Composed").mean("seed").values]
 
 
+def test_what_was_found_first_is_shown_with_all_that_was_tried(results):
+    starts, rates = finding("2", results).tables[-2:]
+    assert starts.rows == [["0.00", "30.0", ""], ["0.50", "20.0", "chosen"], ["1.00", "diverged", ""]]
+    assert rates.head == ["eta_W", "0.0009", "0.0018", "0.0036"]
+    assert rates.rows[0] == ["20, batch 1", "0.509", "0.518*", "diverged"]
+    assert rates.rows[1] == ["20, batch 10", "0.501", "", ""]
+
+
+def test_accuracy_on_sequences_is_told_by_position_and_context(results):
+    table = next(table for table in finding("4", results).tables if "perturbed" in table.caption)
+    assert table.head == ["learner", "first", "middle", "last", "own context", "new context"]
+    at = results.get("4").isel(size=-1).sel(learner="Composed")
+    row = next(row for row in table.rows if row[0] == "Composed")
+    assert row[2] == spread(at.position_accuracy.isel(position=1), 3)
+    assert row[5] == spread(at.context_accuracy.isel(context=1), 3)
+
+
 def test_where_our_learner_is_behind_is_counted_and_listed_but_for_ties(results, monkeypatch):
     monkeypatch.setattr(ours, "TIE", 0.05)
     sentences, tables = ours.summary(results)
