@@ -62,6 +62,11 @@ class Selection(NamedTuple):
         """The number of steps of each; 1 for rows."""
         return self.series.lengths[self.numbers]
 
+    @property
+    def n_channels(self) -> int:
+        """The number of features."""
+        return self.series.n_channels
+
     def take(self, chosen: Indices | slice) -> Series:
         """Return some of them."""
         return self.series.take(self.numbers[chosen])
