@@ -270,3 +270,13 @@ def test_actions_out_of_range_are_refused():
         env.step(2)
     with pytest.raises(ValueError, match="actions must be from 0 to 1, not 0 to 2"):
         many.step(np.array([0, 2]))
+
+
+def test_features_of_weights_of_ones_own_are_those_of_the_same_random_weights():
+    drawn = kn.Reservoir(30, seed=1)
+    own = kn.Reservoir.from_weights(W_in=drawn.W_in, W=drawn.W, leak_rate=drawn.leak_rate)
+    task = kn.StaticTask(kn.load_odours(), 6, steps=5)
+    seen = [envs.ReservoirFeatures(envs.TaskEnv(task), one).reset(seed=3)[0] for one in (drawn, own)]
+    np.testing.assert_array_equal(*seen)
+    seen = [envs.ReservoirFeaturesVector(envs.TaskVectorEnv(task, 5), one).reset(seed=3)[0] for one in (drawn, own)]
+    np.testing.assert_array_equal(*seen)

@@ -253,7 +253,7 @@ def test_errors_list_what_there_is():
         kn.plot_sweep(results, "noise")
     with pytest.raises(ValueError, match="y must be one of accuracy, coding_level, not 'theta'"):
         kn.plot_sweep(results, "noise", "theta")
-    with pytest.raises(ValueError, match="differ in learner and seed alone.*plot_curves"):
+    with pytest.raises(ValueError, match="x: no setting was swept.*plot_curves"):
         kn.plot_sweep(made())
     with pytest.raises(ValueError, match=r"results must be a Dataset.*not \[1\]"):
         kn.plot_curves([1])

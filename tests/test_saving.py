@@ -153,6 +153,22 @@ def test_files_of_earlier_versions_with_settings_that_do_nothing_are_read(path):
     np.testing.assert_array_equal(kn.load(path).predict_proba(X), model.predict_proba(X))
 
 
+def test_weights_of_ones_own_are_saved_and_checked(path):
+    model = kn.ReservoirClassifier(**SMALL).fit(X, Y)
+    reservoir = model.reservoir_
+    own = kn.Reservoir.from_weights(W_in=reservoir.W_in, W=reservoir.W, leak_rate=reservoir.leak_rate)
+    model.encoder_ = model.encoder_._replace(reservoir=own)
+    model.save(path)
+    again = kn.load(path)
+    assert again.reservoir_.weights_sha256 == own.weights_sha256
+    assert repr(again.reservoir_) == repr(own)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    of_another = {"weights_sha256": "0" * 64}
+    resealed(path, lambda described: described["of"]["encoder_"]["of"]["reservoir"]["of"].update(of_another))
+    with pytest.raises(ValueError, match="W and W_in are not those of weights_sha256"):
+        kn.load(path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

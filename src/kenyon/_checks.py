@@ -60,6 +60,16 @@ def real(name: str, value: Any, low: float, high: float = math.inf, *, open_low:
     raise ValueError(f"{name} must be a number in {bracket}{low:g}, {end}, not {short_repr(value)}")
 
 
+def real_or(name: str, value: Any, low: float, high: float, others: str) -> float:
+    """Return `value` as a float in [low, high]; the error says what `others` are allowed."""
+    try:
+        return real(name, value, low, high)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be a number from {low:g} to {high:g}, {others}, not {short_repr(value)}"
+        ) from None
+
+
 def _float(value: Any) -> float | None:
     """Return a real number, or an array without dimensions, as a float; None for anything else."""
     try:

@@ -34,8 +34,10 @@ class Look(NamedTuple):
     thin: bool = False
 
 
+UNTUNED = "GradientWeights 100"  # the plain readout as the paper says it was, beside the tuned one
 LOOKS: Mapping[str, Look] = {
     "GradientWeights": Look("GD$_W$", "#4D4D4D", "s", (0, (4, 1.5))),
+    UNTUNED: Look("GD$_W$, batch 100", "#4D4D4D", "s", (0, (1, 1)), True),
     "GradientThresholds": Look(r"GD$_\theta$", "#CC79A7", "^", (0, (5, 1.2, 1, 1.2))),
     "Metropolis": Look("Metropolis", GREEN, "D", (0, (1.5, 1))),
     "Composed": Look("Composed", BLUE, "o"),

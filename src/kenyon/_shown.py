@@ -90,7 +90,8 @@ def by_seed(values: xr.DataArray, along: str) -> NDArray[np.float64]:
 
 def notes(results: xr.Dataset, values: xr.DataArray, drawn: str = "mean and range") -> list[str]:
     """Return what must be said: what is drawn of how many seeds, and what is left out; refuse if all is."""
-    there = values.notnull().any([name for name in values.dims if name in (*WITHIN, "stage", "group")])
+    inner = [name for name in values.dims if name in (*WITHIN, "stage", "group")]
+    there = values.notnull().any(inner) if inner else values.notnull()
     diverged = there & False
     if "diverged_at" in results:
         diverged = (results["diverged_at"] >= 0) & ~there

@@ -106,7 +106,7 @@ def spectral_radius(W: sparse.csr_array) -> float:
 
 def _has_loops(W: sparse.csr_array) -> bool:
     """Tell whether any neuron reaches itself: otherwise all eigenvalues are 0, though solvers may not find them so."""
-    edges = sparse.csr_array((W.data != 0, W.indices, W.indptr), shape=W.shape)
+    edges = sparse.csr_array((W.data != 0, W.indices.astype(np.int32), W.indptr.astype(np.int32)), shape=W.shape)
     edges.eliminate_zeros()
     parts = connected_components(edges, directed=True, connection="strong", return_labels=False)
     return bool(parts < W.shape[0] or edges.diagonal().any())

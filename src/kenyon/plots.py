@@ -130,7 +130,7 @@ def _only(choices: dict[str, int]) -> str:
     if len(choices) == 1:
         return next(iter(choices))
     if not choices:
-        raise ValueError("x: results differ in learner and seed alone, so that no setting can be x; see plot_curves")
+        raise ValueError("x: no setting was swept, for results differ only in learner and seed; plot_curves draws them")
     listed = " and ".join(f"{name} ({n} values)" for name, n in choices.items())
     raise ValueError(
         f"x must be one of the settings that were swept, {listed}, such as x={next(iter(choices))!r}; "

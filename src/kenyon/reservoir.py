@@ -207,6 +207,8 @@ class Reservoir:
             if state[name].shape != (n_neurons, width):
                 raise ValueError(f"{name} must have shape {(n_neurons, width)}, not {state[name].shape}")
             state = {**state, name: read_only(checked(name, state[name]))}
+        if state.get("weights_sha256") not in (None, digest(state["W"], state["W_in"])):
+            raise ValueError("W and W_in are not those of weights_sha256")
         both = sparse.hstack([state["W"], state["W_in"]], format="csr")
         laid_out = {name: {part: getattr(state[name], part) for part in PARTS} for name in ("W", "W_in")}
         vars(self).update(

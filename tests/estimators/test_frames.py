@@ -196,9 +196,10 @@ def indexed(kind):
         return dict(zip(names, X, strict=True)), pd.Series(y, names)
     if kind == "rows":
         return pd.concat([x.iloc[[-1]] for x in X]).set_axis(names), pd.Series(y, names)
-    objects = pd.Series(index=names, dtype=object)
-    objects[:] = X
-    return objects, pd.DataFrame({"y": y}, names).y
+    cells = np.empty(30, object)
+    for i, x in enumerate(X):
+        cells[i] = x
+    return pd.Series(cells, names), pd.Series(y, names)
 
 
 @pytest.mark.parametrize("kind", ["dict", "rows", "objects"])

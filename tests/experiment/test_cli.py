@@ -80,8 +80,8 @@ def test_a_picture_of_results_is_drawn(call, tmp_path):
         call("plot", "results/tiny", "--kind", kind, "--out", file, "--experiment", "tiny")
         assert (tmp_path / file).read_bytes() == contents  # the same picture, the same file
     code, _, err = call("plot", "results/tiny", "--kind", "sweep")
-    assert (code, err) == (2, "kenyon: x: results differ in learner and seed alone, so that no setting can be x; "
-                              "see plot_curves\n")  # fmt: skip
+    assert code == 2
+    assert err.startswith("kenyon: x: no setting was swept")
 
 
 @pytest.mark.parametrize(

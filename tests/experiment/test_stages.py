@@ -56,6 +56,17 @@ def test_prelearning_is_that_of_the_named_learner_task_and_seed(tmp_path):
     assert found["prelearning"]["theta_g"] == json.loads(expected)["Composed"]["theta_g"]
 
 
+def test_a_kind_that_is_not_among_the_learners_prelearns_with_the_settings_of_the_preset():
+    having = kn.load_experiment({**PRELEARNING, "preset": "sequence", "task": {}, "prelearning": {"seed": 5}})
+    lacking = kn.load_experiment({
+        "preset": "sequence", "n_test": 7, "prelearning": {"seed": 5}, "reservoir": SMALL["reservoir"],
+        "learners": {"start": {"kind": "GradientThresholds", "start": "prelearned"}},
+    })  # fmt: skip
+    (a,), (b,) = (pending(one.trials[0], lambda source: None) for one in (having, lacking))
+    assert a.id == b.id  # so figures share it
+    assert b.learners["Composed"].batch == 10
+
+
 def test_a_sweep_with_first_stages_resumes_to_the_same_bytes(tmp_path):
     experiment = kn.load_experiment(PRELEARNING)
     kn.run_experiment(experiment, tmp_path / "whole", workers=0)
@@ -152,6 +163,7 @@ def test_a_matched_gain_is_computed_and_recorded(tmp_path):
         ),
         ({**PRELEARNING, "prelearning": {}}, "prelearning.seed is missing"),
         ({**PRELEARNING, "prelearning": {"seed": 1, "learner": "GD"}}, "prelearning.learner must be one of Metropolis"),
+        ({**PRELEARNING, "prelearning": {"seed": 1, "learner": "Ridge"}}, "must name a learner with thresholds"),
         ({**PRELEARNING, "prelearning": {"seed": 1, "task": {"n": 3}}}, "task.n is not known"),
         (
             {**PRELEARNING, "prelearning": {"seed": 1, "task": {"n_stimuli": 999}}},

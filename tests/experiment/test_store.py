@@ -7,8 +7,11 @@ import xarray as xr
 
 import kenyon as kn
 from kenyon.experiment.executor import run_experiment
+from kenyon.experiment.result_file import decode, encode
+from kenyon.experiment.results import _combined
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import load_experiment
+from kenyon.experiment.trial import run_trial
 from tests.experiment.conftest import SMALL
 
 
@@ -45,6 +48,17 @@ def test_what_is_kept_for_each_neuron_comes_when_asked_for(folder, small):
     trial = small.trials[-1]
     with xr.open_dataset(folder / f"{trial.id}.nc", engine="h5netcdf") as alone:
         np.testing.assert_array_equal(results.theta.sel(size=trial.task.size, seed=trial.seed), alone.theta)
+
+
+def test_measures_by_position_and_over_training_are_stored_and_combined(small):
+    trials = small.trials[:2]
+    results = [run_trial(trial) for trial in trials]
+    results = [result.assign(position_accuracy=(("learner", "position"), np.eye(2, 3))) for result in results]
+    found = _combined([decode(encode(result), lambda *_: True) for result in results], trials)
+    assert found.position_accuracy.dims[-1] == "position"
+    assert found.training_theta_g.dims == ("learner", "size", "seed", "episode")
+    for name in ("overlap", "overlap_permuted", "theta_active_mean", "start_relative_specificity", "theta_falls"):
+        assert name in found
 
 
 def test_other_settings_that_differ_are_dimensions_and_those_that_go_together_coordinates(tmp_path):

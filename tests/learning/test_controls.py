@@ -69,6 +69,12 @@ def test_recursive_least_squares_is_ridge_kept_up_to_date():
         (lambda: kn.Composed(search="local"), "search must be one of 'global', 'per_neuron'"),
         (lambda: kn.Composed(start="high"), "start must be one of 'prelearned'"),
         (lambda: kn.Composed(start=np.inf), "start"),
+        (
+            lambda: kn.Composed(start=[1, 2]),
+            r"start must be a number .*, a Percentile\(q\) or 'prelearned', not \[1, 2\]",
+        ),
+        (lambda: kn.Ridge(start=[1, 2]), r"start must be a number .*, a Percentile\(q\) or None, not \[1, 2\]"),
+        (lambda: kn.QLearning(temperature="low"), "temperature must be a number .*, or a Schedule, not 'low'"),
         (lambda: kn.Normalised(mu=2.5), r"mu must be a number in \(0, 2\]"),
         (lambda: kn.Normalised(start=kn.Percentile(101)), "q must be a number"),
         (lambda: kn.GradientWeights(local=True), "thresholds=False"),

@@ -40,7 +40,7 @@ def test_result_is_a_labelled_dataset(result):
     assert result.acceptance.notnull().values.tolist() == [False, False, True, True, False]
     config = json.loads(result.attrs["config"])
     assert config["learners"]["composed"]["kind"] == "Composed"
-    assert config["learners"]["composed"]["rule"] == {"target": 10.0}
+    assert config["learners"]["composed"]["rule"] == {"target": 10.0, "temperature": 1.0}
     assert (config["reservoir"]["seed"], config["reservoir"]["leak_rate"]) == (1, 0.06)
     assert (config["task"]["kind"], config["task"]["seed"], config["task"]["steps"]) == ("StaticTask", 1, 20)
     assert json.loads(result.attrs["provenance"])["kenyon"] == kn.__version__

@@ -7,7 +7,8 @@ import pytest
 
 from kenyon.paper.claims import CLAIMS, judge
 from kenyon.paper.claims.samples import best_minus, best_minus_worst, convergence_time, half_time
-from kenyon.paper.plan import FIGURES
+from kenyon.paper.plan import FIGURES, Plan
+from tests.paper.constructed import Constructed
 from tests.paper.worlds import COMPOSED, EDGES, EPISODES, METROPOLIS, MORE_EDGES, SEEDS, THETA, W, World, dataset
 
 D = 0.01  # distance from a bound
@@ -142,3 +143,16 @@ def test_times_are_read_off_between_bins():
     np.testing.assert_allclose(convergence_time(data, COMPOSED), EPISODES[-1])
     course = data.assign(course=data.training_accuracy * 0 + np.sqrt(data.episode / EPISODES[-1]))
     np.testing.assert_allclose(half_time(course, "course", COMPOSED), 0.25, atol=0.02)
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_results_of_any_kind_can_be_judged(seeds):
+    """Numbers from a generator, and results in which all are 0 or missing, as those of tiny networks may be."""
+    results = Constructed(Plan(seeds=seeds, quick=True))
+    assert len(judge(results)) == 32
+    for value in (0.0, np.nan):
+        get = results.get
+        results.get = lambda *key, get=get, value=value: get(*key).map(
+            lambda array: array * 0 + value if array.dtype.kind == "f" else array
+        )
+        assert {found.verdict for found in judge(results)} <= {"contradicted", "inconclusive"}

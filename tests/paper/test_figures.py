@@ -14,8 +14,8 @@ from kenyon import _looks
 from kenyon.paper import style
 from kenyon.paper.claims import CLAIMS
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.figures import draw, normalised, reward, save, specificity, stability
-from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size, plain_readouts
+from kenyon.paper.figures import draw, normalised, save, specificity, stability
+from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
 from kenyon.paper.report.findings import finding
 from kenyon.paper.verdicts import interval
 from tests.paper.constructed import Constructed
@@ -123,23 +123,14 @@ def test_figure_4_shows_composed_without_prelearning_dashed():
     assert (composed.get_linestyle(), from_zero.get_linestyle()) == ("-", "--")
 
 
-@pytest.mark.parametrize("batch", [1, 10, 100])
-def test_reward_takes_the_best_batch_by_mean_accuracy(batch):
-    data = QUICK.get("7", "static").copy(deep=True)
-    for name in plain_readouts(data):
-        data.accuracy.loc[{"learner": name}] = 0.9 if name.endswith(f" {batch}") else [0.95, 0.55]
-    axes = draw("7", Changed("7", "static", data)).get_axes()
-    assert axes[0].get_title(loc="left").endswith(f"batch {batch})")
-    shown = lines(axes[0])["GD$_W$"].get_ydata()
-    wanted = data.training_accuracy.sel(learner=f"GradientWeights {batch}", size=data.size.max()).mean("seed")
-    np.testing.assert_allclose(shown, wanted.dropna("episode"))
-    np.testing.assert_allclose(axes[1].containers[0][0].get_ydata(), 0.9)
-
-
-def test_a_batch_without_values_is_not_the_best():
-    data = QUICK.get("7", "static").copy(deep=True)
-    data.accuracy.loc[{"learner": "GradientWeights 1"}] = np.nan
-    assert reward.best_batch(data, int(data.size.max())) != "GradientWeights 1"
+@pytest.mark.parametrize("figure", ["2", "7"])
+def test_the_plain_readout_is_drawn_as_tuned_and_as_the_paper_says_it_was(figure):
+    data = QUICK.get(figure, "static" if figure == "7" else "")
+    size = data.size.max() if figure == "7" else nearest_size(data, STIMULI)
+    drawn = lines(draw(figure, QUICK).get_axes()[0])
+    for label, name in (("GD$_W$", "GradientWeights"), ("GD$_W$, batch 100", "GradientWeights 100")):
+        wanted = data.training_accuracy.sel(learner=name, size=size).mean("seed").dropna("episode")
+        np.testing.assert_allclose(drawn[label].get_ydata(), wanted)
 
 
 def test_the_bound_is_where_eta_norm2_is_2():

@@ -21,6 +21,8 @@ def tiny(trial):
     for learner in settings["learners"].values():
         if learner.get("start") == "prelearned":
             learner["start"] = 0.1
+            if learner["search"] is None:  # prelearning was the only search it had
+                learner.update(dict.fromkeys(("sigma", "period", "beta", "average_start", "acting")))
     return TrialConfig.model_validate_json(json.dumps(settings))
 
 

@@ -1,6 +1,7 @@
 """What is tried on estimators and displays."""
 
 import numpy as np
+import pandas as pd
 from matplotlib import pyplot as plt
 from sklearn.exceptions import NotFittedError
 
@@ -80,8 +81,12 @@ for name, (_, X, y) in KINDS.items():
          {setting: SETTINGS[setting] for setting in names}, see=see, errors=(kn.Diverged,),
          words={"n_neurons": ("n_neurons", "neurons"), "random_state": ("random_state", "seed")})  # fmt: skip
     almost = words([], SERIES.tolist(), RAGGED, [*RAGGED, None], [*RAGGED, SERIES[0, :, :1]], np.array([*RAGGED, None], object),
-                   [series[:, 0] for series in RAGGED], SERIES[:, :, 0], np.array([*RAGGED], object), RAGGED[:1] * 8)  # fmt: skip
-    given = {"X": almost | arrays(X), "y": anything() if y is None else arrays(y) | words(list("abababab"), y == y[0])}
+                   [series[:, 0] for series in RAGGED], SERIES[:, :, 0], dict(enumerate(RAGGED)), dict(enumerate(SERIES)), pd.Series(RAGGED),
+                   pd.DataFrame(ROWS), [pd.DataFrame(series) for series in RAGGED], pd.Series(ROWS[:, 0], dtype=object), RAGGED[1], RAGGED[2].T, np.array([*RAGGED], object), RAGGED[:1] * 8)  # fmt: skip
+    given = {
+        "X": almost | arrays(X),
+        "y": anything() if y is None else arrays(y) | words(list("abababab"), y == y[0], pd.Series(y)[::-1]),
+    }
     valid = {"X": X} if y is None else {"X": X, "y": y}
     weight = {} if y is None else {"sample_weight": arrays(np.ones(8)) | words(np.arange(8), CLASSES, np.full(8, 1e-9))}
     named = {"X": LARGE, "y": ("y", "X"), "sample_weight": ("sample_weight", "y", "X")}
@@ -115,6 +120,18 @@ for name, (_, X, y) in KINDS.items():
         case(f"{name}.{method}", drawn(getattr(sparse_model, method)), lambda: {"ax": None}, {"ax": anything()})
     case(f"{name}.plot_code", drawn(sparse_model.plot_code), lambda X=X: {"X": X, "ax": None},
          {"X": given["X"], "ax": anything(), "y": given["y"]}, words={"X": LARGE})  # fmt: skip
+
+TABLE = pd.DataFrame(
+    {"fly": list("bbbaac"), "t": [2, 0, 1, 0, 1, 0], "a": CLASSES[:6] / 8, "b": NUMBERS[:6], "kind": list("xxxyyx")}
+)
+COLUMNS = ("fly", "t", "a", "b", "kind", "c", ["a"], [], ["a", "a"], ["a", "t"], np.array(["a", "b"]), pd.Index(["b"]))
+case("series_from_frame", kn.series_from_frame,
+     lambda: {"frame": TABLE, "id": "fly", "time": "t", "channels": ["a", "b"], "label": "kind"},
+     {"frame": words(TABLE[:0], TABLE[["a", "fly"]], TABLE.mask(TABLE == 1), TABLE.set_index("fly"), TABLE.astype(str), TABLE.astype(object),
+                     TABLE.t, TABLE.to_numpy(), pd.concat([TABLE, TABLE]), TABLE.assign(kind=range(6)), TABLE.assign(t=[[]] * 6)),
+      **{name: words(*COLUMNS) for name in ("id", "time", "channels", "label")}},
+     see=lambda result: [x.to_numpy() for x in (result[0] if isinstance(result, tuple) else result)],
+     words={"frame": ("frame", "id", "time", "channels", "label"), "id": ("id", "label", "time")})  # fmt: skip
 
 MODEL = fitted("ThresholdReadout")
 for X, model in ((ROWS, MODEL), (SERIES, fitted("ReservoirClassifier"))):

@@ -70,7 +70,8 @@ def _is_column(frame: pd.DataFrame, what: str, name: Any) -> bool:
         return False
     n = list(frame.columns).count(name) if isinstance(name, Hashable) else 0
     if n != 1:
-        hint = "; it is in the index: use frame.reset_index()" if n == 0 and name in list(frame.index.names) else ""
+        level = isinstance(name, str) and name in list(frame.index.names)
+        hint = "; it is in the index: use frame.reset_index()" if level else ""
         names = _checks.short_repr(list(frame.columns))
         raise ValueError(f"{what} must name one column of frame, not {_checks.short_repr(name)}; it has {names}{hint}")
     return True

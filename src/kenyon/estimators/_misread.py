@@ -18,8 +18,8 @@ from kenyon.estimators._series import Series
 
 FEWEST_COLUMNS = 16  # that can be told to be smooth
 FEWEST_ROWS = 20  # in long form
-SAMPLE = 500  # rows that columns are compared in
-LONGEST = 20_000  # rows in which groups are looked for
+SAMPLE = 200  # rows, or series, that columns are compared in
+LONGEST, WIDEST = 20_000, 100  # rows and columns in which groups are looked for
 ROUGH = 0.35  # squared difference of neighbours, relative to any two: less is smooth; 1 where the order means nothing
 GRADUAL = 0.45  # the same of neighbouring rows: less is gradual
 ORDERED, UNORDERED = 0.6, 0.8  # the same: features, but not steps, have an order
@@ -60,12 +60,10 @@ def _doubt_about_rows(rows: NDArray[Any], X: Any, y: Any) -> str | None:
 
 def _doubt_about_order(values: Any) -> str | None:
     first = values[:SAMPLE]
-    if len({one.shape for one in first}) > 1:
+    steps, features = first[0].shape
+    if features < max(FEWEST_COLUMNS, steps + 1) or any(one.shape != (steps, features) for one in first):
         return None
     stack = np.asarray(first, np.float64)
-    _, steps, features = stack.shape
-    if features < max(FEWEST_COLUMNS, steps + 1):
-        return None
     if steps == 1:
         return ORDER.format("all have one step", 1, features)
     with np.errstate(all="ignore"):
@@ -96,7 +94,7 @@ def _long_form(rows: NDArray[Any], X: Any, y: Any) -> str | None:
     targets = np.zeros(0) if y is None else np.asarray(y)
     if len(targets) != len(rows):
         return next((f"{name} marks {1 + starts.sum()} groups of rows" for name, starts in _by_index(X)), None)
-    rows, labels = rows[:LONGEST], _codes(targets[:LONGEST])
+    rows, labels = rows[:LONGEST, :WIDEST], _codes(targets[:LONGEST])
     n_labels, changes = int(labels.max()) + 1, labels[1:] != labels[:-1]
     for name, starts in (*_by_index(X), *_by_column(X, rows)):
         enough = n_labels > 1 and 1 + starts.sum() >= min(2 * n_labels, MANY)

@@ -123,7 +123,9 @@ def _share_legend(figure: Figure, every: Any, columns: int) -> None:
         if ax.get_legend() is not None:
             ax.get_legend().remove()
     if handles:
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns + 2, frameon=False)
+        figure.legend(
+            list(handles.values()), list(handles), loc="outside lower center", ncols=columns + 2, frameon=False
+        )
 
 
 def _contents(figure: Figure, suffix: str) -> bytes:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from kenyon.experiment.learner_settings import AnyLearner
 from kenyon.experiment.settings import Model
 
 Seed = Annotated[int, Field(ge=0)]
@@ -15,7 +16,8 @@ class PrelearningConfig(Model):
     """Prelearn once, and let all learners with `start = "prelearned"` start from what was found."""
 
     seed: Seed = Field(description="Decides network, task and episodes of prelearning; none of the trials' own seeds.")
-    learner: str = Field("Composed", description="Whose prelearning it is: a learner of the trials, by name.")
+    learner: str = Field("Composed", description="Whose prelearning it is: a learner of the trials, or else a kind.")
+    own: AnyLearner | None = Field(None, description="Filled in: the settings of a learner that trials do not have.")
     task: dict[str, Any] = Field({}, description="Settings of the task in which it differs, such as its largest size.")
 
 

@@ -49,7 +49,7 @@ def settled(trial: TrialConfig, read: Read) -> TrialConfig:
         origins["prelearning"] = source.id
         found = _prelearned(source, read)
         for name in _waiting(trial) if "theta_g" in found else []:
-            settings["learners"][name] = _started(trial, name, found["theta_g"])
+            settings["learners"][name] = _started(trial.learners[name], found["theta_g"])
     if trial.tuning is not None:
         tuned = _tuned(trial, read)
         origins["tuning"] = " ".join(source.id for source in tuned.trials)
@@ -80,11 +80,11 @@ def _waiting(trial: TrialConfig) -> list[str]:
     return [name for name, learner in own.items() if getattr(learner, "start", None) == "prelearned"]
 
 
-def _started(trial: TrialConfig, name: str, start: float | str) -> dict[str, Any]:
+def _started(settings: LearnerModel, start: float | str) -> dict[str, Any]:
     """Return the settings of a learner with another start."""
-    learner = trial.learners[name].build()
+    learner = settings.build()
     if not isinstance(learner, Learner) or not learner.thresholds:
-        raise ConfigError(f"prelearning.learner must name a learner with thresholds, not {name}")
+        raise ConfigError(f"prelearning.learner must name a learner with thresholds, not a {settings.kind}")
     return settings_of(changed(learner, start=start))
 
 
@@ -93,19 +93,17 @@ def _sources(trial: TrialConfig) -> list[TrialConfig]:
     if trial.prelearning is None or not _waiting(trial):
         return []
     table = trial.prelearning
-    settings = _alone(trial, table.learner, "prelearning")
-    settings["learners"][table.learner] = _started(trial, table.learner, "prelearned")
+    learner = trial.learners.get(table.learner, table.own)
+    if learner is None:
+        known = ", ".join(trial.learners)
+        raise ConfigError(f"prelearning.learner must be one of {known}, or a kind of learner, not {table.learner!r}")
+    settings = {**_without_stages(trial), "learners": {table.learner: _started(learner, "prelearned")}}
     settings["task"] = {**settings["task"], **table.task}
     return [trial_config({**settings, "seed": table.seed, "n_episodes": 1, "n_test": 1, "n_bins": 1})]
 
 
-def _alone(trial: TrialConfig, learner: str, stage: str) -> dict[str, Any]:
-    """Return the settings of a trial with one of its learners only, and no first stages."""
-    settings = trial.model_dump(mode="json")
-    if learner not in settings["learners"]:
-        raise ConfigError(f"{stage}.learner must be one of {', '.join(settings['learners'])}, not {learner!r}")
-    learners = {learner: settings["learners"][learner]}
-    return {**settings, "learners": learners, "prelearning": None, "tuning": None, "examples": 0}
+def _without_stages(trial: TrialConfig) -> dict[str, Any]:
+    return {**trial.model_dump(mode="json"), "prelearning": None, "tuning": None, "examples": 0}
 
 
 def _prelearned(source: TrialConfig, read: Read) -> dict[str, Any]:
@@ -136,8 +134,10 @@ class _Tuned(NamedTuple):
 def _tuned(trial: TrialConfig, read: Read) -> _Tuned:
     """Follow the grid as far as there are results: to its end, or to trials that have not run."""
     assert trial.tuning is not None
-    settings = _alone(trial, trial.tuning.learner, "tuning")
-    own = settings["learners"][trial.tuning.learner]
+    settings, name = _without_stages(trial), trial.tuning.learner
+    own = settings["learners"].get(name)
+    if own is None:
+        raise ConfigError(f"tuning.learner must be one of {', '.join(trial.learners)}, not {name!r}")
     if own["kind"] != "GradientWeights" or own["eta_w"] is None:
         raise ConfigError(f"tuning.learner must name a learner of kind GradientWeights with fixed steps, not {own}")
     grid = _Tuned(float(own["eta_w"]), {batch: {} for batch in sorted(set(trial.tuning.batch))}, [])

@@ -23,11 +23,13 @@ from kenyon.experiment.config import TrialConfig, trial_config
 from kenyon.experiment.learner_settings import LEARNERS, is_own, over_preset, settings_of
 from kenyon.experiment.presets import PRESETS, Preset
 from kenyon.experiment.settings import ConfigError, refuse_unknown, unknown_kind
+from kenyon.experiment.stage_settings import PrelearningConfig
 from kenyon.experiment.stages import pending
 
 LIMIT = 100_000  # learners in all trials of an experiment: asking for more is a mistake
 FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "label", "tune")
 STAGES = ("prelearning", "tuning")
+PRELEARNED = PrelearningConfig.model_fields["learner"].default
 Settings = dict[str, Any]
 Place = tuple[str, ...]  # the names of the tables around a setting, and its own
 
@@ -158,7 +160,19 @@ def _plan(settings: Settings) -> _Plan:
     settings["learners"] = {
         name: over_preset(table, preset.by_kind.get(table["kind"], {})) for name, table in learners.items()
     }
+    settings = _with_prelearner(settings, preset)
     return _grouped(settings, [group for group in zipped if group[0][0] != "learners"])
+
+
+def _with_prelearner(settings: Settings, preset: Preset) -> Settings:
+    """Give prelearning the preset's settings of its learner, if that is a kind and not among the trials' learners."""
+    table = settings.get("prelearning")
+    if not isinstance(table, dict):
+        return settings
+    kind = table.get("learner", PRELEARNED)
+    if not isinstance(kind, str) or kind not in LEARNERS or kind in settings["learners"]:
+        return settings
+    return {**settings, "prelearning": {**table, "own": over_preset({"kind": kind}, preset.by_kind.get(kind, {}))}}
 
 
 def _preset(settings: Settings) -> Preset:

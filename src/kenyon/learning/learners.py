@@ -62,6 +62,11 @@ def _number(name: str, value: Any) -> float | int:
     return _checks.real(name, value, 0.0, 2.0 if name == "mu" else _checks.LARGE, open_low=name == "mu")
 
 
+def fixed_start(start: Any, others: str) -> float:
+    """Return a start that is the same for all neurons; the error says what `others` are allowed."""
+    return _checks.real_or("start", start, -_checks.LARGE, _checks.LARGE, others)
+
+
 def initial_thresholds(start: float | str | Percentile | None, V: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return a threshold for each neuron, given the states of calibration episodes; zeros where there are none."""
     if isinstance(start, str):
@@ -192,7 +197,7 @@ class Learner:
         if isinstance(self.start, str):
             _checks.one_of("start", self.start, ("prelearned", "walked"))
         elif self.start is not None and not isinstance(self.start, (Percentile, Default)):
-            _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
+            _checks.set_fields(self, start=fixed_start(self.start, "a Percentile(q) or 'prelearned'"))
 
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> State:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""

@@ -169,8 +169,9 @@ class _Starts:
         """Return the winner and the record of all starts."""
         costs = np.mean(self.costs, axis=0)
         if not np.isfinite(costs).any():
+            rate = "eta_w" if self.learner.step == "fixed" else "mu"
             return Diverged(
-                self.source.name, self.episode, "prelearning is unstable from every start; use a smaller eta_w"
+                self.source.name, self.episode, f"prelearning is unstable from every start; use a smaller {rate}"
             )
         chosen = float(self.theta_g[np.argmin(costs)])
         return Prelearned(chosen, self.starts, self.theta_g, costs, self.episode, self.method)

@@ -18,7 +18,8 @@ dataclass does best: its fields are then recorded with the results. It may rely 
 - A learner that cannot go on raises `Diverged(source.name, episode, message)`; `train` raises or records it.
 
 These attributes are optional: `rule`, one of `Supervised`, `QLearning` and `Regression` (without it, classes are
-expected); `thresholds`, true if it reads x = relu(V - theta) (estimators then scale every neuron by itself; without it,
+expected, and `train` warns where outputs are so small that drawn choices are far less often right than the largest
+output); `thresholds`, true if it reads x = relu(V - theta) (estimators then scale every neuron by itself; without it,
 all of them by the same factor); `slowed(factor)`, which returns a learner with smaller steps (estimators call it for
 the second half of their passes).
 

@@ -19,7 +19,7 @@ from scipy import linalg
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks
-from kenyon.learning.learners import Percentile, initial_thresholds
+from kenyon.learning.learners import Percentile, fixed_start, initial_thresholds
 from kenyon.learning.protocol import Info, Source
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.readout import Readout
@@ -69,7 +69,7 @@ class Ridge:
         if self.penalty is not None:
             _checks.set_fields(self, penalty=_checks.real("penalty", self.penalty, 0.0, _checks.LARGE))
         if self.start is not None and not isinstance(self.start, Percentile):
-            _checks.set_fields(self, start=_checks.real("start", self.start, -_checks.LARGE, _checks.LARGE))
+            _checks.set_fields(self, start=fixed_start(self.start, "a Percentile(q) or None"))
         check_rule(self.rule)
 
     @property

@@ -134,7 +134,9 @@ class QLearning:
 
 
 def _temperature(value: object) -> float | Schedule:
-    return value if isinstance(value, Schedule) else _checks.real("temperature", value, _checks.SMALL, _checks.BIG)
+    if isinstance(value, Schedule):
+        return value
+    return _checks.real_or("temperature", value, _checks.SMALL, _checks.BIG, "or a Schedule")
 
 
 def _temperatures(temperature: float | Schedule, first: int, n: int) -> NDArray[np.float64]:

@@ -53,12 +53,12 @@ class Run:
             self.start = self.readout()
 
     def learn(self, batch: Batch) -> None:
-        """Learn from a batch, cut where a bin ends; a learner that has diverged no longer learns."""
+        """Learn from a batch, cut where a bin ends if thresholds are followed; who has diverged no longer learns."""
         first = 0
         while first < len(batch.items):
             number = int(np.searchsorted(self.edges, self.episode, side="right")) - 1
-            part = batch.part(first, self.edges[number + 1] - self.episode)
-            self._learn(part, number)
+            part = batch.part(first, self.edges[number + 1] - self.episode) if self.follows else batch
+            self._learn(part)
             first += len(part.items)
             if self.follows and self.episode == self.edges[number + 1] and self.failure is None:
                 self._note(number)
@@ -74,8 +74,8 @@ class Run:
         if number == 0:
             self.early = readout
 
-    def _learn(self, batch: Batch, number: int) -> None:
-        """Learn from a part of a bin, and count the right choices."""
+    def _learn(self, batch: Batch) -> None:
+        """Learn from a batch and count the right choices."""
         info = Info(np.empty(0, np.float32), np.full(len(batch.items), np.nan, np.float32))
         if self.failure is None:
             try:
@@ -85,7 +85,9 @@ class Run:
                 if not self.record:
                     raise
                 self.failure = failure
-        self.correct[number] += np.sum(info.correct, dtype=np.float64)
+        episodes = np.arange(self.episode, self.episode + len(batch.items))
+        bins = np.searchsorted(self.edges, episodes, side="right") - 1
+        self.correct += np.bincount(bins, info.correct, minlength=len(self.correct))
         self.episode += len(batch.items)
         self.proposals += [sum(proposal.accepted for proposal in info.proposals), len(info.proposals)]
 

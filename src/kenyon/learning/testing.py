@@ -51,7 +51,7 @@ class Test:
     def __init__(self, readout: Readout | None, task: Task, labellings: NDArray[np.intp], source: Source) -> None:
         self.readout, self.n_classes, self.source, self.n = readout, task.n_classes, source, 0
         self.labellings = labellings
-        self.kinds = {name: numbers for name, numbers in _kinds(task).items() if numbers is not None}
+        self.kinds = _kinds(task)
         self.right = {name: np.zeros((2, numbers.max() + 1)) for name, numbers in self.kinds.items()}  # and of how many
         self.sums = np.zeros(5)
         self.shown = np.zeros((len(labellings), self.n_classes))  # episodes of each class
@@ -147,13 +147,11 @@ def labellings(task: Task, seed: int, permutations: int) -> NDArray[np.intp]:
     return np.array([task.labels, *(rng.permutation(task.labels) for _ in range(permutations))])
 
 
-def _kinds(task: Task) -> dict[str, NDArray[np.intp] | None]:
-    """Return the kinds of items that accuracies are reported for, a number for each item; None if a task has none."""
-    own = getattr(task, "own_context", None)
-    return {
-        "position_accuracy": getattr(task, "positions", None),  # by perturbed position
-        "context_accuracy": None if own is None else np.where(own, 0, 1),  # in own and in new contexts
-    }
+def _kinds(task: Task) -> dict[str, NDArray[np.intp]]:
+    """Return the kinds of items that accuracies are reported for, a number for each item, as far as a task has them."""
+    positions, own = (np.asarray(getattr(task, name, ())) for name in ("positions", "own_context"))
+    kinds: dict[str, NDArray[Any]] = {"position_accuracy": positions, "context_accuracy": np.where(own, 0, 1)}
+    return {name: numbers for name, numbers in kinds.items() if numbers.shape == (len(task),)}
 
 
 def _mean(values: Any) -> float:

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
 from kenyon._variables import describe
-from kenyon.learning.controls import RecursiveLeastSquares
-from kenyon.learning.learners import CALIBRATION_EPISODES, Learner
+from kenyon.learning.learners import CALIBRATION_EPISODES
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
 from kenyon.learning.protocol import LearnerProtocol, Source, check_learners
-from kenyon.learning.ridge import Ridge
 from kenyon.learning.runs import COURSES, Run
 from kenyon.learning.testing import (
     BY_KIND,
@@ -94,7 +92,7 @@ def train(
     - of the code: coding_level, theta, activity, specificity and overlap of the classes, as if all classes were tested
       equally often, beside what they are by chance (`_permuted`) and with the thresholds that the learner began with
       (`start_`);
-    - acceptance, the share of Metropolis proposals kept, and diverged_at, the episode at which a learner diverged, or -1.
+    - acceptance, the share of Metropolis proposals kept; diverged_at, the episode at which a learner diverged, or -1.
 
     `attrs` holds, as JSON, the configuration, what prelearning chose, the messages of learners that diverged, and
     provenance.
@@ -271,12 +269,12 @@ def _show(
 
 
 def _warn_of_small_outputs(plan: _Plan, tests: list[Test]) -> None:
-    """Warn of learners that do not draw their choices, as ours do, and left their readout's temperature as it was."""
+    """Warn of learners that seem to take the largest output: no rule says that they draw, no temperature was set."""
     for (name, learner), test in zip(plan.learners.items(), tests, strict=True):
-        if test.readout is None or test.readout.temperature != 1.0:
+        if test.readout is None or test.readout.temperature != 1.0 or hasattr(learner, "rule"):
             continue
         drawn, largest = (test.measures()[part] for part in ("accuracy", "argmax_accuracy"))
-        if largest > drawn + PARTED and not isinstance(learner, (Learner, Ridge, RecursiveLeastSquares)):
+        if largest > drawn + PARTED:
             warnings.warn(
                 f"learners[{name!r}] is right in {largest:.2f} of the test episodes if its largest output is taken, "
                 f"but its accuracy is {drawn:.2f}: that is of choices drawn from softmax(y), and its outputs y are "

@@ -133,4 +133,6 @@ def _small(trial: TrialConfig) -> TrialConfig:
     settings["reservoir"]["n_neurons"] = min(200, settings["reservoir"]["n_neurons"])
     settings["n_episodes"] = max(1000, settings["n_episodes"] // 20)
     settings["n_test"], settings["n_bins"] = 500, 30
+    if settings["tuning"]:
+        settings["tuning"]["seeds"] = settings["tuning"]["seeds"][:1]
     return TrialConfig.model_validate_json(json.dumps(settings))

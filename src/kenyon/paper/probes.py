@@ -80,7 +80,7 @@ class RidgePart:
 
     part: str = "above"
     quantile: float = 0.5
-    episodes: int = 20_000
+    episodes: int = 10_000
 
     def __post_init__(self) -> None:
         _checks.one_of("part", self.part, ("above", "below"))

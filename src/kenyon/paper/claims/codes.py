@@ -138,7 +138,7 @@ def effective_rates(results: Results) -> list[Effect]:
         norms = from_each(results.get(CLAIMS, task), "start_norm2", "Composed from")
         low, high = (norms[place] for place in QUARTILES)
         label = f"{task} task: log2 of |x|^2 at the lower over the upper quartile"
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             found.append(effect(label, np.log2(low / high), above=TWICE, unit="doublings"))
     return found
 
@@ -155,11 +155,13 @@ def courses(results: Results) -> list[Effect]:
 
 
 def _kept(data: xr.Dataset) -> Samples:
-    """Return the slope of theta_g at the end of training against theta_g at the start, over starts."""
+    """Return the slope of theta_g at the end of training against theta_g at the start, over starts that ended well."""
     last = data.assign(theta_g=data.training_theta_g.isel(episode=-1))
     start, end = (from_each(last, name, "Composed from") for name in ("start_theta_mean", "theta_g"))
-    start = start - start.mean(axis=0)
-    return np.asarray((start * end).sum(axis=0) / (start**2).sum(axis=0))
+    start = np.where(np.isnan(end), np.nan, start)
+    away = np.nan_to_num(start - np.nansum(start, axis=0) / np.maximum(1, (~np.isnan(start)).sum(axis=0)))
+    square = (away**2).sum(axis=0)
+    return np.asarray((away * np.nan_to_num(end)).sum(axis=0) / np.where(square > 0, square, np.nan))
 
 
 def relative_by_chance(results: Results) -> list[Effect]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kenyon._looks import UNTUNED
 from kenyon.paper.figures import _parts as parts
 from kenyon.paper.plan import Results, nearest_size
 from kenyon.paper.style import FIVE
@@ -19,7 +20,7 @@ PANELS = {
 def figure_of_accuracy(name: str, wanted: int, results: Results) -> Any:
     """Draw training curves at the wanted size or the nearest, and accuracy against size."""
     data = results.get(name)
-    looks, size, what = parts.named(data, (*FIVE, FROM_ZERO)), nearest_size(data, wanted), parts.items(data)
+    looks, size, what = parts.named(data, (*FIVE, UNTUNED, FROM_ZERO)), nearest_size(data, wanted), parts.items(data)
     figure = parts.new_figure(7.6)
     left, right = parts.panels(figure, 1, 2)
     parts.curves(left, data.sel(size=size), looks)

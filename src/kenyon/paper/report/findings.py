@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from kenyon.paper.plan import SEQUENCES, STIMULI, Results, best, nearest_size, plain_readouts
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, best, nearest_size
 from kenyon.paper.report.finding import Finding, Sentences, episodes, means_table, ranked, ranking, spreads_table
 from kenyon.paper.report.text import Ranking, Table, learner_name, listing, number, share, spread
 from kenyon.paper.report.words import about
@@ -106,11 +106,7 @@ def _reward(results: Results) -> Sentences:
     rankings = []
     for part, what in (("static", "stimuli"), ("sequence", "sequences")):
         accuracy = results.get("7", part).accuracy.isel(size=-1)
-        plain = plain_readouts(accuracy)
-        kept = best(accuracy.sel(learner=plain))
-        batch = learner_name(kept).rpartition(" ")[2]
-        words = f"Accuracy at {int(accuracy['size'])} {what}; the best batch of GD_W there is {batch}"
-        rankings.append(ranking(words, accuracy.drop_sel(learner=[name for name in plain if name != kept])))
+        rankings.append(ranking(f"Accuracy at {int(accuracy['size'])} {what}", accuracy))
     return rankings
 
 

@@ -30,8 +30,8 @@ CHOICES = {  # numbers quoted in the section on what the paper left open
     "eta_w": Learner().eta_w,
     "eta_w_on_sequences": ON_SEQUENCES["GradientWeights"]["eta_w"],
     "batches": BATCHES,
-    "walks": STARTS,
-    "walk_steps": STEPS,
+    "starts": STARTS,
+    "steps": STEPS,
 }
 
 
