@@ -1,4 +1,7 @@
-"""Arterial pressure, predicted from the last 50 samples: regression on a real recording, which comes with aeon."""
+"""Arterial pressure, predicted from the last 50 samples: regression on a real recording, which comes with aeon.
+
+pip install aeon
+"""
 
 import numpy as np
 from aeon.datasets import load_kdd_tsad_135

@@ -1,4 +1,7 @@
-"""Nine speakers, told apart by how they say two vowels: series of 7 to 29 steps with 12 features, from aeon."""
+"""Nine speakers, told apart by how they say two vowels: series of 7 to 29 steps with 12 features, from aeon.
+
+pip install aeon
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

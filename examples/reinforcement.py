@@ -3,7 +3,7 @@
 Odours are learned by trial and error: each episode shows one, the agent names a class, and only the right answer
 is rewarded. DQN reads the states of the same reservoir through Kenyon's Gymnasium environment.
 
-    pip install "kenyon[rl,examples]"
+    pip install gymnasium stable-baselines3
     python examples/reinforcement.py
 """
 

@@ -1,4 +1,4 @@
-"""ReservoirPy's reservoir with Kenyon's readout: learned thresholds on any states."""
+"""ReservoirPy's reservoir with Kenyon's readout: learned thresholds on any states (`pip install reservoirpy`)."""
 
 import numpy as np
 from reservoirpy.nodes import Reservoir

@@ -2,7 +2,7 @@
 
 Run this on a login node, inside tmux or as a small job, in the environment that has Kenyon:
 
-    pip install 'kenyon[cluster]'
+    pip install distributed dask-jobqueue
     python examples/slurm.py --jobs 10 --queue short --hours 2
 
 It prints the address of its scheduler, and keeps the jobs going until you press Ctrl-C:

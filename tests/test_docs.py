@@ -47,9 +47,12 @@ def test_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
 def test_experiment_files_of_the_documentation_can_be_run():
     text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
     files = [tomllib.loads(block) for block in re.findall(r"```toml.*?\n(.*?)```", text, re.DOTALL)]
-    assert len(files) == 2
+    assert len(files) == 3
     assert len(kn.load_experiment(files[0]).trials) == 3 * 3 * 5
-    assert set(files[1]["tune"]["search"]) == {"learners.Normalised.mu", "reservoir.leak_rate"}
+    learners = {"GradientWeights": {}, **files[0]["learners"]}
+    (trial, *_) = kn.load_experiment({**files[0], **files[1], "learners": learners}).trials
+    assert (trial.prelearning.task, trial.tuning.batch) == ({"n_stimuli": 140}, [1, 10, 100])
+    assert set(files[2]["tune"]["search"]) == {"learners.Normalised.mu", "reservoir.leak_rate"}
 
 
 def test_alike_can_tell():

@@ -1,4 +1,6 @@
 import dataclasses
+import subprocess
+import sys
 
 import gymnasium as gym
 import numpy as np
@@ -280,3 +282,22 @@ def test_features_of_weights_of_ones_own_are_those_of_the_same_random_weights():
     np.testing.assert_array_equal(*seen)
     seen = [envs.ReservoirFeaturesVector(envs.TaskVectorEnv(task, 5), one).reset(seed=3)[0] for one in (drawn, own)]
     np.testing.assert_array_equal(*seen)
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+@pytest.mark.parametrize(
+    ("name", "setting", "meant"),
+    [("Static", "n_stimulus", "n_stimuli"), ("Sequence", "n_basis", "n_bases"), ("Static", "seed", "task_seed")],
+)
+def test_a_setting_that_an_environment_does_not_have_is_named_with_those_it_has(make, name, setting, meant):
+    message = f"^{setting} is not a setting of this environment, which has .*{meant}.*; did you mean {meant}\\?$"
+    with pytest.raises(ValueError, match=message):
+        make(f"kenyon/{name}-v0", **{setting: 1})
+
+
+def test_without_gymnasium_one_error_says_what_to_install():
+    code = "import sys; sys.modules['gymnasium'] = None; import kenyon.envs"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith("kenyon.envs needs gymnasium, which is not installed: pip install gymnasium")
+    assert "During handling" not in done.stderr

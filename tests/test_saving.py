@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -242,6 +243,21 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(path, monkeypatch):
         kn.ReservoirClassifier(**SMALL).fit(X, Y).save(path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path):
+    readout = kn.Readout(np.ones((2, 3), np.float32), np.zeros(3, np.float32))
+    (tmp_path / "file").write_text("")
+    for path, reason in (
+        (tmp_path / "nowhere" / "model.kenyon", f"the folder {tmp_path / 'nowhere'} does not exist"),
+        (tmp_path / "file" / "model.kenyon", "Not a directory"),
+        (tmp_path, "Is a directory"),
+    ):
+        with pytest.raises(OSError, match=re.escape(reason)) as error:
+            readout.save(path)
+        assert error.value.filename == str(path)
+        assert ".part" not in str(error.value)
+    assert os.listdir(tmp_path) == ["file"]
 
 
 @pytest.mark.parametrize("folder", ["", ".", "inner"])

@@ -27,11 +27,26 @@ def short_repr(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
+class MissingPackage(ModuleNotFoundError, ValueError):
+    """An optional package that is not installed."""
+
+
+def missing(what: str, package: str) -> MissingPackage:
+    """Return an error that says what an optional package is needed for, and how to install it."""
+    return MissingPackage(f"{what} needs {package}, which is not installed: pip install {package}", name=package)
+
+
 def suggestion(name: Any, known: Iterable[str]) -> str:
     """Return a question with the name that was probably meant, if there is a similar one."""
+    similar = closest(name, known)
+    return f"; did you mean {similar}?" if similar else ""
+
+
+def closest(name: Any, known: Iterable[str]) -> str | None:
+    """Return the name that was probably meant, if there is a similar one."""
     longer = [candidate for candidate in known if name and candidate.startswith(str(name))]
     similar = longer or difflib.get_close_matches(str(name), list(known), 1, 0.5)
-    return f"; did you mean {similar[0]}?" if similar else ""
+    return similar[0] if similar else None
 
 
 def integer(name: str, value: Any, low: int, high: int = WHOLE) -> int:

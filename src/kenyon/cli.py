@@ -1,20 +1,21 @@
-"""The command line. Errors are reported in one line on the standard error, with exit code 2."""
+"""The command line. Errors are reported on the standard error, in one line each, with exit code 2."""
 
 from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kenyon._version import __version__
+
 INTERRUPTED = 130  # the code that a shell reports for an interrupted command
 STOPPED = "stopped; finished trials are kept, and the same command continues from there"
 
-app = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="Reservoir computing with learned sparsity."
-)
+app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
 File = Annotated[Path, typer.Argument(help="An experiment file (TOML).", metavar="EXPERIMENT.toml")]
 Folder = Annotated[Path, typer.Argument(help="A folder of results.", metavar="DIR")]
 Out = Annotated[Path | None, typer.Option(help="Folder for results; by default results/NAME.", metavar="DIR")]
@@ -22,6 +23,19 @@ Workers = Annotated[int | None, typer.Option(help="Number of processes; by defau
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.", metavar="tcp://...")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per event, for machines.")]
 Seeds = Annotated[int | None, typer.Option(help="Number of seeds, instead of what the file says.")]
+
+
+@app.callback(invoke_without_command=True)
+def overview(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """Reservoir computing with learned sparsity."""
+    if version:
+        print(f"kenyon {__version__}")
+        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()
@@ -40,7 +54,7 @@ def run(
     experiment = load_experiment(file, seeds=seeds)
     folder = out or Path("results") / experiment.name
     summary = run_experiment(experiment, folder, workers=workers, cluster=cluster, report=_report(as_json))
-    _print_summary(summary, folder, as_json)
+    _print_summary(summary, experiment.name, folder, as_json)
 
 
 @app.command()
@@ -57,16 +71,20 @@ def export(
     folder: Folder,
     file: Annotated[Path, typer.Argument(help="A .csv or .parquet file to write.", metavar="FILE")],
     experiment: Annotated[
-        str | None, typer.Option(help="One of the experiments in the folder; by default all.")
+        str | None,
+        typer.Option(help="One of the experiments in the folder, or its file; by default all, as they were last run."),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Also results of experiments before they were changed.")
+    ] = False,
     curves: Annotated[
-        bool, typer.Option(help="Training curves, a row per episode, instead of final measures.")
+        bool, typer.Option("--curves", help="Training curves, a row per point, instead of final measures.")
     ] = False,
 ) -> None:
     """Write results as a table: a row per trial and learner."""
     from kenyon.experiment.export import write_table
 
-    n_rows = write_table(folder, file, experiment, curves=curves)
+    n_rows = write_table(folder, file, experiment, everything=everything, curves=curves)
     print(f"{file}: {n_rows} rows", file=sys.stderr)
 
 
@@ -98,10 +116,11 @@ def tune(
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Search for good settings with Optuna, as the file's [tune] table says."""
+    """Search for good settings, as the file's [tune] table says."""
+    from kenyon.experiment.tune import load_study
     from kenyon.experiment.tune import tune as search
 
-    folder = out or Path("results") / file.stem
+    folder = out or Path("results") / load_study(file).name
     best = search(file, folder, n, workers=workers, cluster=cluster, report=_report(as_json))
     print(json.dumps(best._asdict()) if as_json else best.describe())
 
@@ -134,7 +153,7 @@ def reproduce(
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(help="A folder of `kenyon reproduce`.", metavar="DIR")]) -> None:
-    """Draw the figures and write the report again, from the results in a folder."""
+    """Draw the figures and write the report again."""
     from kenyon.paper.reproduce import rewrite
 
     _print_verdicts(rewrite(folder), False)
@@ -150,7 +169,7 @@ def schema() -> None:
 
 @app.command()
 def info() -> None:
-    """Print versions and processor, to be included when asking for help."""
+    """Print versions and processor, for questions and reports."""
     from kenyon.provenance import environment, git_commit
 
     for name, value in {**environment(), "commit": git_commit()}.items():
@@ -165,18 +184,24 @@ def _report(as_json: bool) -> Any:
     return Bar() if sys.stderr.isatty() else Lines()
 
 
-def _print_summary(summary: Any, folder: Path, as_json: bool) -> None:
+def _print_summary(summary: Any, name: str, folder: Path, as_json: bool) -> None:
     from kenyon.experiment.reports import duration
+    from kenyon.experiment.results import how_to_open, note_on_old
+    from kenyon.experiment.store import Store
 
+    store = Store(folder)
+    n_old = len(store.old())
     n, failed, n_done = summary.n_trials, summary.failed, summary.n_trials - len(summary.failed)
     if as_json:
-        print(json.dumps({"event": "end", "trials": n, "done": n_done, "failed": failed}))
+        print(json.dumps({"event": "end", "trials": n, "done": n_done, "failed": failed, "old": n_old}))
     if failed:
         reason = next(iter(failed.values()))
         raise ValueError(f"{len(failed)} of {n} trials failed, {n_done} are in {folder}; the first: {reason}")
     if not as_json:
         took = f"{summary.n_new} new, {duration(summary.seconds)}"
-        print(f"{n_done} of {n} trials are in {folder} ({took}); open them with kn.open_results({str(folder)!r})")
+        print(f"{n_done} of {n} trials are in {folder} ({took}); open them with {how_to_open(store, name)}")
+        if n_old:
+            print(note_on_old(folder, n_old))
 
 
 def _print_verdicts(done: Any, as_json: bool) -> None:
@@ -198,22 +223,26 @@ def _print_verdicts(done: Any, as_json: bool) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
     from kenyon.experiment.executor import ClusterError, Stopped
+    from kenyon.experiment.settings import ConfigError
 
+    warnings.showwarning = _show_warning
     if "" not in sys.path:
         sys.path.append("")  # the current folder, for learners of a user's own; `python -m` adds it too
     try:
         code = app(_spread(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
         if code == INTERRUPTED:
-            _leave(STOPPED, INTERRUPTED)
+            _leave(STOPPED, code=INTERRUPTED)
         sys.exit(code or 0)
     except Stopped as stopped:
-        _leave(STOPPED, int(stopped.code or 1))
+        _leave(STOPPED, code=int(stopped.code or 1))
+    except ConfigError as error:
+        _leave(*error.args, code=2)
     except (ValueError, ArithmeticError, OSError, ClusterError, typer.Abort) as error:
-        _leave(str(error), 2)
+        _leave(str(error), code=2)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        _leave(error.format_message(), 2)  # a mistake in the command itself
+        _leave(error.format_message(), code=2)  # a mistake in the command itself
 
 
 def _spread(arguments: list[str]) -> list[str]:
@@ -226,6 +255,16 @@ def _spread(arguments: list[str]) -> list[str]:
     return spread
 
 
-def _leave(message: str, code: int) -> None:
-    print(f"kenyon: {' '.join(message.split())}", file=sys.stderr)
+def _leave(*messages: str, code: int) -> None:
+    for message in messages:
+        _tell(message)
     sys.exit(code)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as errors are printed, without the line of source that raised it."""
+    _tell(str(message))
+
+
+def _tell(message: str) -> None:
+    print(f"kenyon: {' '.join(message.split())}", file=sys.stderr)

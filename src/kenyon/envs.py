@@ -8,17 +8,23 @@ Importing this module registers `kenyon/Static-v0` and `kenyon/Sequence-v0` for 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorObservationWrapper
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from kenyon import _checks
+
+try:
+    import gymnasium as gym
+except ModuleNotFoundError:
+    raise _checks.missing("kenyon.envs", "gymnasium") from None
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorObservationWrapper
+from gymnasium.vector.utils import batch_space
+
 from kenyon._pictures import draw_episode
 from kenyon.odours import load_odours
 from kenyon.reservoir import Reservoir
@@ -273,16 +279,27 @@ def _fitting(reservoir: Reservoir, space: Any) -> Reservoir:
     return reservoir
 
 
+def _task(kind: Callable[..., Task], task_seed: int, settings: dict[str, Any], *others: str) -> Task:
+    """Make the task of an environment, which has some other settings too, refusing any that it does not have."""
+    known = [name for name in inspect.signature(kind).parameters if name not in ("odours", "seed")]
+    for name in settings:
+        if name not in known:
+            has = [*known, "task_seed", "reward", *others]
+            similar = _checks.suggestion(name, has)
+            raise ValueError(f"{name} is not a setting of this environment, which has {', '.join(has)}{similar}")
+    return kind(load_odours(), seed=task_seed, **settings)
+
+
 def _env(
     kind: Callable[..., Task], *, reward: float = 10.0, render_mode: str | None = None, task_seed: int = 0, **task: Any
 ) -> TaskEnv:
-    return TaskEnv(kind(load_odours(), seed=task_seed, **task), reward=reward, render_mode=render_mode)
+    return TaskEnv(_task(kind, task_seed, task, "render_mode"), reward=reward, render_mode=render_mode)
 
 
 def _vector_env(
     kind: Callable[..., Task], num_envs: int = 1, *, reward: float = 10.0, task_seed: int = 0, **task: Any
 ) -> TaskVectorEnv:
-    return TaskVectorEnv(kind(load_odours(), seed=task_seed, **task), num_envs, reward=reward)
+    return TaskVectorEnv(_task(kind, task_seed, task), num_envs, reward=reward)
 
 
 static_env, sequence_env = partial(_env, StaticTask), partial(_env, SequenceTask)

@@ -1,9 +1,11 @@
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
+import kenyon as kn
 from kenyon import cli
 
 EXPERIMENT = """
@@ -136,6 +138,56 @@ def test_more_seeds_can_be_asked_for(call):
     assert "3 of 3 trials" in out
 
 
+def printed(out):
+    """Return what the command opens that was printed at the end of a run."""
+    return eval(re.search(r"kn\.open_results\(.*\)", out.splitlines()[0])[0], {"kn": kn})
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_printed_command_opens_the_experiment_as_it_is_now(call, tmp_path, monkeypatch):
+    call("run", "tiny.toml", "--workers", 0)
+    (tmp_path / "tiny.toml").write_text(EXPERIMENT.replace("n_stimuli = 6", "n_stimuli = 8"))
+    _, out, _ = call("run", "tiny.toml", "--workers", 0)
+    first, note = out.splitlines()
+    assert first.endswith("open them with kn.open_results('results/tiny')")
+    assert note.startswith("results/tiny also has 2 older results")
+    with pytest.warns(UserWarning, match="2 older"):
+        assert printed(out)["size"].values.tolist() == [8]
+    assert call("status", "results/tiny")[1].splitlines()[-1] == note
+    code, _, err = call("export", "results/tiny", "a.csv")
+    assert (code, err.splitlines()) == (0, [f"kenyon: {note}", "a.csv: 4 rows"])
+    assert call("export", "results/tiny", "all.csv", "--everything")[2] == "all.csv: 8 rows\n"
+    assert call("export", "results/tiny", "one.csv", "--experiment", "tiny.toml")[2] == "one.csv: 4 rows\n"
+
+
+def test_the_printed_command_names_the_experiment_where_a_folder_has_several(call, tmp_path):
+    call("run", "tiny.toml", "--workers", 0, "--out", "both")
+    (tmp_path / "other.toml").write_text(EXPERIMENT.replace("tiny", "other").replace("= 6", "= 8"))
+    _, out, _ = call("run", "other.toml", "--workers", 0, "--out", "both")
+    assert "kn.open_results('both', 'other')" in out
+    assert printed(out)["size"].values.tolist() == [8]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
+def test_help_is_readable(call, arguments):
+    code, out, err = call(*arguments)
+    assert (code, err) == (0, "")
+    assert re.search(r"^  run +Run the trials", out, re.MULTILINE)
+    assert "..." not in out.split("Commands:")[1]  # every line is whole
+
+
+@pytest.mark.parametrize("command", [command.callback.__name__ for command in cli.app.registered_commands])
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_every_command_has_help(call, command, option):
+    code, out, err = call(command, option)
+    assert (code, err) == (0, "")
+    assert f" {command} [OPTIONS]" in out.splitlines()[0]
+
+
+def test_the_version_can_be_printed(call):
+    assert call("--version") == (0, f"kenyon {kn.__version__}\n", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -144,6 +196,7 @@ def test_more_seeds_can_be_asked_for(call):
         (["run", "tiny.toml", "--out", "tiny.toml/x"], "cannot be written: not a directory; choose a folder"),
         (["status", "nowhere"], "nowhere is not a folder of results"),
         (["export", "nowhere", "a.csv"], "nowhere is not a folder of results"),
+        (["export", "nowhere", "a.csv", "--everything", "--experiment", "x"], "nowhere is not a folder of results"),
         (["export", ".", "a.txt"], "a.txt must end in .csv or .parquet"),
         (["plot", "nowhere"], "nowhere is not a folder of results"),
         (["plot", ".", "--out", "a.gif"], "a.gif must end in .png, .svg, .pdf"),
@@ -155,14 +208,31 @@ def test_more_seeds_can_be_asked_for(call):
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(call, arguments, message):
-    import re
-
     code, out, err = call(*arguments)
     assert code == 2
     assert len(err.splitlines()) == 1
     assert err.startswith("kenyon: ")
     assert re.search(message, err), err
     assert out == ""
+
+
+def test_several_mistakes_of_a_file_are_a_line_each(call, tmp_path):
+    text = EXPERIMENT.replace("n_stimuli = 6", "n_stimulus = 6\nnoise = -1.0").replace(
+        "n_neurons = 30", 'n_neurons = "x"'
+    )
+    (tmp_path / "bad.toml").write_text(text)
+    code, out, err = call("run", "bad.toml", "--workers", 0)
+    assert (code, out) == (2, "")
+    assert [line.split()[:3] for line in err.splitlines()] == [
+        ["kenyon:", "bad.toml:", "task.n_stimulus"],
+        ["kenyon:", "bad.toml:", "reservoir.n_neurons:"],
+        ["kenyon:", "bad.toml:", "task.noise"],
+    ]
+    (tmp_path / "bad.toml").write_text(text + '[tune]\nlearnr = "x"\nseed = "y"\n[tune.search]\n"task.noise" = 3\n')
+    code, _, err = call("tune", "bad.toml", "--workers", 0)
+    assert code == 2
+    assert len(err.splitlines()) == 3 + 4  # an unknown name, no learner, a seed and a range
+    assert not (tmp_path / "results").exists()
 
 
 def test_a_config_that_cannot_be_satisfied_runs_nothing(call, tmp_path):
@@ -189,3 +259,33 @@ def test_schema_and_info_can_be_printed(call):
 def test_the_command_is_installed():
     found = subprocess.run([sys.executable, "-m", "kenyon", "--help"], capture_output=True, text=True, check=True)
     assert "reservoir computing" in found.stdout.lower()
+
+
+TUNED = EXPERIMENT + '[tune]\nlearner = "Normalised"\n[tune.search]\n"task.noise" = [0.1, 0.2]\n'
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments"),
+    [
+        ("optuna", ["tune", "tuned.toml", "--workers", "0"]),
+        ("distributed", ["run", "tiny.toml", "--cluster", "tcp://127.0.0.1:1"]),
+        ("pyarrow", ["export", "results/tiny", "a.parquet"]),
+    ],
+)
+def test_a_package_that_is_not_installed_is_named_with_how_to_install_it(call, tmp_path, package, arguments):
+    (tmp_path / "tuned.toml").write_text(TUNED)
+    if package == "pyarrow":
+        call("run", "tiny.toml", "--workers", 0)
+    code = f"import sys; sys.modules[{package!r}] = None; from kenyon.cli import main; main({arguments!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.endswith(f"needs {package}, which is not installed: pip install {package}")
+
+
+def test_a_folder_that_does_not_exist_is_named(call, tmp_path):
+    call("run", "tiny.toml", "--workers", 0, "--out", "made/on/the/way")
+    code, _, err = call("export", "made/on/the/way", "nowhere/x.csv")
+    assert code == 2
+    assert err == "kenyon: nowhere/x.csv cannot be written: the folder nowhere does not exist\n"
+    assert not (tmp_path / "nowhere").exists()

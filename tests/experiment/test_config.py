@@ -6,6 +6,7 @@ import pytest
 import kenyon as kn
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.learner_settings import LEARNERS
+from kenyon.experiment.mistakes import Trials
 from kenyon.experiment.schema import experiment_schema
 from kenyon.experiment.settings import ConfigError
 from kenyon.experiment.sweep import load_experiment
@@ -99,30 +100,30 @@ def test_a_preset_gives_way_where_its_setting_would_do_nothing():
         ({"learners": {"Composd": {}}}, "learners.Composd.kind .* did you mean Composed?"),
         ({"learners": {"Composed": {"eta": 1.0}}}, "learners.Composed.eta is not known; did you mean eta_w?"),
         ({"learners": {"Composed": {"batch": "x"}}}, "learners.Composed.batch: .* integer, not 'x'"),
-        ({"learners": {"Normalised": {"mu": 3.0}}}, "mu must be a number in"),
-        ({"learners": {"Composed": {"mu": 0.5}}}, "learners.Composed: mu = 0.5 would do nothing here: .*'normalised'"),
+        ({"learners": {"Normalised": {"mu": 3.0}}}, "^learners.Normalised.mu must be a number in"),
+        ({"learners": {"Composed": {"mu": 0.5}}}, "^learners.Composed.mu = 0.5 would do nothing here: .*'normalised'"),
         (
             {"learners": {"a": {"kind": "Normalised", "eta_w": 1.0}}},
-            "learners.a: eta_w .* with a normalised step use mu",
+            "^learners.a.eta_w .* with a normalised step use mu",
         ),
-        ({"learners": {"Normalised": {"sigma": [0.05, 0.1]}}}, "sigma belongs to a search"),
+        ({"learners": {"Normalised": {"sigma": 0.1}}}, "sigma belongs to a search"),
         ({"learners": {"GradientWeights": {"start": 0.0}}}, "start belongs to thresholds=True"),
-        ({"learners": {}}, "learners"),
+        ({"learners": {}}, "^learners must have at least one, such as"),
         ({"learners": []}, "learners must be tables"),
-        ({"task": {"n_stimuli": 500}}, "n_stimuli must be an integer from 2 to 176, not 500"),
+        ({"task": {"n_stimuli": 500}}, "^task.n_stimuli must be an integer from 2 to 176, not 500"),
         ({"task": {"kind": "sequences"}}, "task.kind must be one of static, sequence, .* did you mean sequence?"),
         ({"task": 5}, "task must be a table"),
         ({"task": {"odours": "no.csv"}}, "task.odours must be one of .* or a CSV file"),
-        ({"task": {"n_stimuli": 5, "groups": 6}}, "n_groups must be an integer from 1 to 5"),
-        ({"reservoir": {"leak_rate": 1.5}}, r"reservoir: leak_rate must be a number in \(0, 1\], not 1.5"),
-        ({"reservoir": {"n_neurons": 0}}, "reservoir: n_neurons must be an integer from 1 to"),
+        ({"task": {"n_stimuli": 5, "groups": 6}}, "^task.groups must be an integer from 1 to 5"),
+        ({"reservoir": {"leak_rate": 1.5}}, r"^reservoir.leak_rate must be a number in \(0, 1\], not 1.5"),
+        ({"reservoir": {"n_neurons": 0}}, "^reservoir.n_neurons must be an integer from 1 to"),
         ({"reservoir": {"input_weights": "x"}}, "reservoir.input_weights: input should be 'lognormal', .*, not 'x'"),
-        ({"reservoir": {"input_connections": 0.5}}, "reservoir: input_connections must be a number in"),
+        ({"reservoir": {"input_connections": 0.5}}, "^reservoir.input_connections must be a number in"),
         ({"reservoir": {"input_connections": 25.0}}, "input_connections must be at most n_inputs=24, not 25"),
         ({"reservoir": {"connections": 11.0, "n_neurons": 10}}, "connections must be at most n_neurons=10, not 11"),
         (
             {"reservoir": {"input_weights": "gaussian", "input_connections": 6.0}},
-            "reservoir: input_connections = 6.0 would do nothing: input_weights='gaussian'",
+            "^reservoir.input_connections = 6.0 would do nothing: input_weights='gaussian'",
         ),
         (
             {"reservoir": {"input_weights": "fixed_degree", "input_connections": 6.5}},
@@ -140,14 +141,17 @@ def test_a_preset_gives_way_where_its_setting_would_do_nothing():
         ({"learners": {"Composed": {"rule": "q-lerning"}}}, "Composed.rule.kind must .* did you mean q-learning?"),
         ({"learners": {"Composed": {"rule": 5}}}, "learners.Composed.rule must be a table of settings, not 5"),
         ({"learners": {"Composed": {"rule": {"kind": "q-learning", "reword": 1.0}}}}, "rule.reword .* mean reward?"),
-        ({"learners": {"Composed": {"rule": {"kind": "q-learning", "reward": -1.0}}}}, "Composed: reward must be"),
+        (
+            {"learners": {"Composed": {"rule": {"kind": "q-learning", "reward": -1.0}}}},
+            "Composed.rule.reward must be",
+        ),
         (
             {"learners": {"a": {"kind": "Ridge", "start": {"percentil": 5.0}}}},
             "learners.a.start.percentil is not known; did you mean percentile?",
         ),
         (
             {"learners": {"Composed": {"start": "x"}}},
-            "Composed: start must be one of 'prelearned', 'walked', not 'x'",
+            "^learners.Composed.start must be one of 'prelearned', 'walked', not 'x'",
         ),
         ({"learners": {"Composed": {"start": {"percentile": 101.0}}}}, "Composed.start.percentile: .* 100, not 101.0"),
         ({"seeds": 0}, "seeds must be a number of seeds"),
@@ -162,6 +166,81 @@ def test_settings_that_make_no_sense_are_refused_in_one_line(settings, message):
     with pytest.raises(ConfigError, match=message) as error:
         load_experiment(settings)
     assert "\n" not in str(error.value)
+
+
+MANY = {
+    "n_episode": 5,
+    "nam": "x",
+    "n_bins": 0,
+    "seeds": 0,
+    "task": {"n_stimulus": 5, "n_stimuli": [6, 500], "noise": [0.1, -1.0], "steps": "x"},
+    "reservoir": {"leak": 0.5, "leak_rate": 1.5, "n_neurons": 0},
+    "learners": {
+        "Composed": {"batch": "x", "mu": 3.0, "eta": 1.0, "eta_w": -1.0, "start": {"percentile": 101.0}},
+        "Normalisd": {},
+        "mine": {"kind": "nowhere_at_all:X"},
+    },
+    "zip": [["task.noise", "task.steps"]],
+}
+MISTAKES = [
+    "n_episode is not known; did you mean n_episodes?",
+    "nam is not known; did you mean name?",
+    "seeds must be a number of seeds, at least 1, not 0",
+    "learners.Normalisd.kind must be one of",
+    "zip names task.steps, which is not a list",
+    "n_bins: input should be greater than or equal to 1, not 0",
+    "task.n_stimulus is not known; did you mean n_stimuli?",
+    "task.steps: input should be a valid integer, not 'x'",
+    "task.n_stimuli must be an integer from 2 to 176, not 500",
+    "task.noise must be a number in",
+    "reservoir.leak is not known; did you mean leak_rate?",
+    "reservoir.leak_rate must be a number in (0, 1], not 1.5",
+    "reservoir.n_neurons must be an integer from 1 to",
+    "learners.Composed.batch: input should be a valid integer, not 'x'",
+    "learners.Composed.mu = ",
+    "learners.Composed.eta is not known; did you mean eta_w?",
+    "learners.Composed.eta_w must be",
+    "learners.Composed.start.percentile: input should be less than or equal to 100, not 101.0",
+    "learners.mine: nowhere_at_all:X cannot be imported here",
+]
+
+
+def test_all_mistakes_are_reported_together_once_each():
+    with pytest.raises(ConfigError) as error:
+        load_experiment(MANY)
+    lines = str(error.value).splitlines()
+    assert list(error.value.args) == lines
+    assert [sum(line.startswith(mistake) for line in lines) for mistake in MISTAKES] == [1] * len(MISTAKES), lines
+    assert len(lines) == len(MISTAKES)
+
+
+def test_each_mistake_names_the_file(tmp_path):
+    (tmp_path / "e.toml").write_text("n_episode = 5\n[task]\nnoise = -1.0\n[reservoir]\nleak = 1\n")
+    with pytest.raises(ConfigError) as error:
+        load_experiment(tmp_path / "e.toml")
+    assert [line.split(" ")[:2] for line in error.value.args] == [
+        [f"{tmp_path / 'e.toml'}:", name] for name in ("n_episode", "reservoir.leak", "task.noise")
+    ]
+
+
+def test_mistakes_of_some_cases_are_told_with_their_numbers():
+    cases = [{"task": {"noise": 0.2}}, {"task": {"noise": -1.0}}, {"task": {"noise": -1.0}, "n_bins": 0}]
+    with pytest.raises(ConfigError) as error:
+        load_experiment({"case": cases, "reservoir": {"leak": 1.0}})
+    shared, *others = error.value.args
+    assert shared.startswith("reservoir.leak is not known")
+    assert [line.partition(" must")[0].partition(": input")[0] for line in others] == [
+        "case 2, 3: task.noise", "case 3: n_bins",
+    ]  # fmt: skip
+
+
+def test_a_mistake_in_all_trials_is_looked_into_once(monkeypatch):
+    attempt, attempts = Trials._attempt, []
+    monkeypatch.setattr(Trials, "_attempt", lambda *arguments: attempts.append(1) or attempt(*arguments))
+    with pytest.raises(ConfigError) as error:
+        load_experiment({**SMALL, "seeds": 20, "reservoir": {"leak": 1.0, "leak_rate": 3.0}})
+    assert len(error.value.args) == 2
+    assert len(attempts) <= 2 * 20 + 2  # trials and mistakes
 
 
 def test_a_misspelt_schedule_is_named_before_what_it_lacks():
@@ -277,7 +356,7 @@ def test_a_table_of_ones_own_is_part_of_the_trial(tmp_path):
     (after,) = load_experiment(tmp_path / "e.toml").trials
     assert before.id != after.id
     with pytest.raises(ConfigError, match="has changed since"):
-        before.check()
+        before.task.build(0)
 
 
 def test_the_schema_knows_every_setting_and_lets_it_be_a_list():

@@ -200,7 +200,7 @@ def local():
         ({"kind": "os:path"}, "os:path must be a dataclass with the methods begin, update, readout"),
         ({"kind": f"{__name__}:Unfinished"}, "must be a dataclass with the methods begin, update, readout"),
         ({"kind": f"{__name__}:Ordinary"}, "must be a dataclass"),
-        ({"kind": f"{__name__}:Bounded", "rate": -1.0}, r"^learners\.mine: rate must be above 0, not -1.0"),
+        ({"kind": f"{__name__}:Bounded", "rate": -1.0}, r"^learners\.mine\.rate must be above 0, not -1.0"),
         ({"kind": f"{__name__}:Weighted"}, "has settings that are not plain: weights must be"),
         ({"kind": f"{__name__}:Arrays"}, "has settings that are not plain: "),
         (Weighted(weights=[1]), "^learners.mine: weights must be a finite number, a text, True, False or None"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kenyon as kn
-from kenyon.experiment.config import trial_config
+from kenyon.experiment.mistakes import trial_config
 from kenyon.experiment.stages import pending, settled
 from kenyon.experiment.store import Store
 
@@ -154,7 +154,7 @@ def test_a_matched_gain_is_computed_and_recorded(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({**TUNING, "tuning": {"seeds": []}}, "tuning.seeds: .*at least 1 item"),
+        ({**TUNING, "tuning": {"seeds": []}}, "^tuning.seeds must have at least one$"),
         ({**TUNING, "tuning": {}}, "tuning.seeds is missing"),
         ({**TUNING, "tuning": {"seeds": [1], "learner": "Normalised"}}, "must name a learner of kind GradientWeights"),
         (

@@ -1,8 +1,15 @@
+import re
+
 import pytest
 
+import kenyon as kn
 from kenyon.experiment import tune as module
-from kenyon.experiment.config import ConfigError
+from kenyon.experiment.executor import run_experiment
+from kenyon.experiment.reports import Lines
+from kenyon.experiment.settings import ConfigError
+from kenyon.experiment.status import read_status
 from kenyon.experiment.store import Store
+from kenyon.experiment.sweep import load_experiment
 from kenyon.experiment.tune import tune
 
 pytest.importorskip("optuna")
@@ -39,11 +46,45 @@ def test_a_search_keeps_its_trials_with_the_others(file, tmp_path):
     assert set(best.settings) == {"learners.Normalised.mu", "reservoir.leak_rate", "task.steps"}
     assert len(Store(tmp_path / "a").finished()) == 4 * 2
     assert "learners.Normalised.mu = " in best.describe()
+    results = kn.open_results(tmp_path / "a")
+    assert len(results.learner) == 4  # one name, but another mu each time
+    assert results.accuracy.notnull().sum() == 4 * 2
+    assert results.accuracy.mean("seed").max() == pytest.approx(best.score)
+
+
+def test_a_search_leaves_the_experiment_itself_alone(file, tmp_path):
+    experiment = load_experiment(file)
+    run_experiment(experiment, tmp_path / "a", workers=0)
+    before = kn.open_results(tmp_path / "a")
+    tune(file, tmp_path / "a", 2, workers=0)
+    assert kn.open_results(tmp_path / "a").identical(before)
+    assert kn.open_results(tmp_path / "a", "search search").accuracy.notnull().sum() == 2 * 2
+    assert read_status(tmp_path / "a")["experiments"]["search search"]["done"] == 4
+    assert Store(tmp_path / "a").old() == []
+
+
+def test_scores_of_a_file_before_it_was_changed_do_not_count(file, tmp_path):
+    tune(file, tmp_path / "a", 3, workers=0)
+    file.write_text(FILE.replace("n_episodes = 300", "n_episodes = 200"))
+    changed = tune(file, tmp_path / "a", 2, workers=0)
+    assert changed == tune(file, tmp_path / "b", 2, workers=0)
+    assert len(Store(tmp_path / "a").old()) == 3 * 2
+    file.write_text(FILE)
+    tune(file, tmp_path / "a", 3, workers=0)  # and back: nothing is left to do
+    with pytest.warns(UserWarning, match="4 older"):
+        assert kn.open_results(tmp_path / "a").episode.values[-1] == 300
+
+
+def test_what_is_tried_is_told(file, tmp_path, capsys):
+    tune(file, tmp_path / "a", 1, workers=0, report=Lines())
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"1 of 1: learners\.Normalised\.mu=[\d.]+ reservoir\.leak_rate=[\d.]+ task\.steps=\d", first)
+    assert second == "search search: 2 trials, 0 done before"
 
 
 def test_a_search_that_was_stopped_ends_as_one_that_was_not(file, tmp_path, monkeypatch):
     whole = tune(file, tmp_path / "a", 4, workers=0)
-    run, calls = module.run_experiment, []
+    run, calls = module.run_trials, []
 
     def stop(*args, **options):
         calls.append(1)
@@ -51,11 +92,13 @@ def test_a_search_that_was_stopped_ends_as_one_that_was_not(file, tmp_path, monk
             raise KeyboardInterrupt
         return run(*args, **options)
 
-    monkeypatch.setattr(module, "run_experiment", stop)
+    monkeypatch.setattr(module, "run_trials", stop)
     with pytest.raises(KeyboardInterrupt):
         tune(file, tmp_path / "b", 4, workers=0)
     assert tune(file, tmp_path / "b", 4, workers=0) == whole
     assert Store(tmp_path / "a").finished() == Store(tmp_path / "b").finished()
+    lists = [(tmp_path / name / "search search.experiment.json").read_bytes() for name in "ab"]
+    assert lists[0] == lists[1]
     assert tune(file, tmp_path / "b", 4, workers=0) == whole  # nothing is left to do
 
 

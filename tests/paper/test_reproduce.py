@@ -9,7 +9,7 @@ from kenyon import cli
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.store import StoreError
 from kenyon.paper import plan
-from kenyon.paper.plan import FIGURES, Plan, Results
+from kenyon.paper.plan import CLAIMS, FIGURES, Plan, Results
 from kenyon.paper.reproduce import reproduce, rewrite
 
 
@@ -78,9 +78,15 @@ def test_plans_are_whole_and_share_trials():
     assert {trial.n_episodes for trial in full.experiment("4").trials} == {300_000}
     assert {trial.task.size for trial in full.experiment("2").trials} >= {20, 140, 176}
     assert {trial.task.size for trial in full.experiment("4").trials} >= {48, 336}
-    assert {trial.seed for trial in full.experiment("2").trials} == set(range(5))
-    more = {trial.id for trial in Plan(seeds=7).experiment("2").trials}
+    more = {trial.id for trial in Plan(seeds=12).experiment("2").trials}
     assert parts["2"] < more
+
+
+def test_what_claims_need_has_ten_seeds_and_the_rest_half_as_many():
+    for figure in ("2", "4", "6", "7", "S1", "S3", "S4", CLAIMS):
+        assert {trial.seed for trial in Plan().experiment(figure).trials} == set(range(10))
+    for seeds, fewer in ((10, 5), (4, 2), (2, 2), (1, 1)):
+        assert {trial.seed for trial in Plan(seeds=seeds).experiment("S5").trials} == set(range(fewer))
 
 
 @pytest.mark.parametrize(

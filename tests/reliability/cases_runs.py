@@ -6,7 +6,6 @@ from matplotlib import pyplot as plt
 
 import kenyon as kn
 from kenyon import envs
-from kenyon.experiment.config import trial_config
 from tests.reliability.cases_model import FOLDER, INPUTS, RESERVOIR, SEQUENCES, TASK
 from tests.reliability.registry import case
 from tests.reliability.strategies import anything, arrays, counts, reals, words
@@ -80,14 +79,15 @@ case("load_experiment", kn.load_experiment, lambda: {"source": PLAIN, "seeds": 1
      words={"source": ("source", "task", "learners", "name", "preset", "seed", "zip", "case", "tune", "known", "read",
                        "n_test")})  # fmt: skip
 case("run_trial", kn.run_trial, lambda: {"config": EXPERIMENT.trials[0], "threads": 1, "progress": False, "commit": ""},
-     {"config": words(PLAIN, trial_config), "threads": counts(3), "progress": anything(), "commit": anything()}, nan=True)  # fmt: skip
+     {"config": words(PLAIN, kn.load_experiment), "threads": counts(3), "progress": anything(), "commit": anything()}, nan=True)  # fmt: skip
 case("run_experiment", kn.run_experiment, lambda: {"experiment": EXPERIMENT, "folder": FOLDER / "runs", "workers": 0},
      {"experiment": words(PLAIN, EXPERIMENT.trials), "folder": words(FOLDER / "new"), "workers": counts(0),
       "report": anything(), "cluster": anything().filter(lambda one: one is None or not isinstance(one, str))})  # fmt: skip
 kn.run_experiment(EXPERIMENT, FOLDER / "runs", workers=0)
 case("open_results", kn.open_results, lambda: {"folder": FOLDER / "runs", "experiment": None, "neurons": False},
-     {"folder": words(FOLDER, FOLDER / "none"), "experiment": words("experiment"), "neurons": anything()}, nan=True,
-     words={"folder": ("folder", "finished", "results")})  # fmt: skip
+     {"folder": words(FOLDER, FOLDER / "none"), "experiment": words("experiment", EXPERIMENT, "no.toml"),
+      "everything": anything(), "neurons": anything()}, nan=True,
+     words={"folder": ("folder", "finished", "results"), "experiment": ("experiment", "read")})  # fmt: skip
 kn.run_experiment(
     kn.load_experiment({**PLAIN, "task": {**PLAIN["task"], "noise": [0.1, 0.2]}}), FOLDER / "swept", workers=0
 )

@@ -20,7 +20,7 @@ from kenyon.experiment.export import table
 from kenyon.experiment.status import describe_status, read_status
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import load_experiment
-from kenyon.experiment.tune import _load
+from kenyon.experiment.tune import load_study
 from kenyon.paper.reproduce import _read_clock
 from tests.estimators.data import sines
 from tests.reliability import hostile
@@ -183,7 +183,7 @@ def experiments() -> Reader:
             raise Wrong("the list of trials")
         (store.folder / f"{experiment.name}.experiment.json").unlink()
         if experiment.tune:
-            _load(path)
+            load_study(path)
 
     return Reader("file.toml", files, {}, (hostile.settings, hostile.settings, hostile.explosions, hostile.names), read)
 

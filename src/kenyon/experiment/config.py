@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 from abc import abstractmethod
-from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from kenyon import _checks, _seeding
 from kenyon.connectivity import INPUT_FORMS, mean_connections, mean_inputs
-from kenyon.experiment.learner_settings import LEARNERS, AnyLearner, is_own, own_model, settings_of
-from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of, unknown_kind, unknown_name
+from kenyon.experiment.learner_settings import LEARNERS, AnyLearner
+from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of
 from kenyon.experiment.stage_settings import PrelearningConfig, TuningConfig
 from kenyon.learning.training import train
 from kenyon.matching import matched_gain
@@ -56,7 +54,7 @@ class TaskConfig(Made):
     def build(self, seed: int) -> Task:
         """Make the task."""
         if self.size > MOST_ITEMS:
-            raise ConfigError(f"its task would have {self.size} items, above {MOST_ITEMS}")
+            raise ConfigError(f"it would have {self.size} items, above {MOST_ITEMS}")
         task: Task = self.make(odours=self.table(seed), seed=seed)
         return task
 
@@ -64,10 +62,10 @@ class TaskConfig(Made):
         """Return the odours."""
         if self.odours in SUBSETS:
             odours = published_odours(self.odours)
-        elif _file_digest(self.odours) == self.odours_sha256:
+        elif file_digest(self.odours) == self.odours_sha256:
             odours = Odours.from_csv(self.odours)
         else:
-            raise ConfigError(f"task.odours: {self.odours} has changed since the experiment was loaded")
+            raise ConfigError(f"odours: {self.odours} has changed since the experiment was loaded")
         return odours.resample(self.resample, seed) if self.resample else odours
 
 
@@ -176,79 +174,7 @@ class TrialConfig(Model):
         """Return all settings as JSON, in the order in which they are declared; learners in the order given."""
         return json.dumps(self.model_dump(mode="json"))
 
-    def check(self) -> None:
-        """Raise `ConfigError` if task and reservoir cannot be made, without simulating anything."""
-        try:
-            task = self.task.build(self.seed)
-            task.split(self.task.groups)
-            self.reservoir.check(len(task.odours.channels))
-        except (ValueError, OSError) as error:
-            raise ConfigError(f"this trial cannot be run: {error}") from None
 
-
-def trial_config(settings: Mapping[str, Any]) -> TrialConfig:
-    """Validate plain settings, as a file has them, and return them as a trial; raise `ConfigError` in one line."""
-    learners, task = settings.get("learners"), settings.get("task")
-    if isinstance(learners, Mapping):
-        settings = {**settings, "learners": {name: _complete(name, table) for name, table in learners.items()}}
-    if isinstance(task, Mapping):
-        settings = {**settings, "task": _with_digest(task)}
-    try:
-        return TrialConfig.model_validate(settings)
-    except ValidationError as error:
-        raise ConfigError(_line(error, TrialConfig)) from None
-
-
-def _complete(name: str, table: Any) -> Any:
-    """Add the defaults to the settings of a learner of the user's own; pydantic does so for others."""
-    if not isinstance(table, Mapping) or not is_own(table.get("kind")):
-        return table
-    try:
-        model = own_model(table["kind"])
-        return settings_of(model.model_validate(table).build())
-    except ValidationError as error:
-        raise ConfigError(_line(error, model, f"learners.{name}")) from None
-    except (ConfigError, TypeError) as error:
-        raise ConfigError(f"learners.{name}: {error}") from None
-
-
-def _with_digest(task: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add the digest of a table of the user's own, so that another table makes another trial."""
-    odours = task.get("odours", "all")
-    if not isinstance(odours, str) or odours in SUBSETS:
-        return task
-    if not os.path.isfile(odours):
-        raise ConfigError(f"task.odours must be one of {', '.join(SUBSETS)}, or a CSV file, not {odours!r}")
-    return {"odours_sha256": _file_digest(odours), **task}
-
-
-def _file_digest(path: str) -> str:
+def file_digest(path: str) -> str:
+    """Return the SHA-256 of a file's contents."""
     return sha256(Path(path).read_bytes()).hexdigest()
-
-
-def _line(error: ValidationError, model: type[Model], above: str = "") -> str:
-    """Return one of the errors that pydantic found in one line: an unknown name, or else the most deeply nested."""
-    first = min(error.errors(), key=lambda found: (found["type"] != "extra_forbidden", -len(found["loc"])))
-    *tables, last = map(str, first["loc"] or [""])
-    place, given = _place(above, [*tables, last]), first["input"]
-    match first["type"]:
-        case "extra_forbidden":
-            models = [BY_TAG[part] for part in tables if part in BY_TAG]
-            return unknown_name(f"{_place(above, tables)}.".lstrip("."), last, [model, *models][-1].model_fields)
-        case "union_tag_invalid" | "union_tag_not_found":
-            kinds = TASKS if place == "task" else RULES if place.endswith(".rule") else LEARNERS
-            return unknown_kind(place, given.get("kind") if isinstance(given, Mapping) else given, kinds)
-        case "model_type" | "model_attributes_type" | "dict_type":
-            return f"{place} must be a table of settings, not {_checks.short_repr(given)}"
-        case "missing":
-            return f"{place} is missing"
-        case "value_error":
-            return f"{place}: {first['ctx']['error']}"
-    return f"{place}: {first['msg'].lower()}, not {_checks.short_repr(given)}"
-
-
-def _place(above: str, parts: list[str]) -> str:
-    """Return the name of a setting, without the types and models that pydantic tried on the way to it."""
-    names = parts[:2] if parts[:1] == ["learners"] else parts[:1]
-    names += [part for part in parts[len(names) :] if part not in BY_TAG and part not in ("float", "int", "str")]
-    return ".".join(name for name in [above, *names] if name)

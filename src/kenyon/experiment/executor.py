@@ -111,12 +111,19 @@ def _run(
     """Run the trials that have no result in the store yet."""
     store.create()
     store.register(experiment)
+    return run_trials(experiment, store, workers, cluster, report)
+
+
+def run_trials(
+    experiment: Experiment, store: Store, workers: int | None, cluster: str | None, report: Report
+) -> SweepSummary:
+    """Run trials that have no result yet, leaving the list of the experiment's trials as it is."""
     finished = set(store.finished())
     store.check(trial.id for trial in experiment.trials if trial.id in finished)
     todo = [trial for trial in experiment.trials if trial.id not in finished]
     start, crew = time.monotonic(), _workers(workers, cluster) if todo else None
     with closing(report), _stoppable():
-        report.begin(experiment.name, len(experiment.trials) - len(todo), todo)
+        report.begin(experiment.name, experiment.trials, todo)
         failed = _Sweep(store, experiment.name, report, crew).run(todo) if crew else {}
     return SweepSummary(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
 
@@ -234,8 +241,8 @@ def _workers(workers: int | None, cluster: str | None) -> Workers:
 def _cluster(address: str) -> Workers:
     try:
         from distributed import Client
-    except ImportError:
-        raise ValueError("cluster needs Dask: pip install 'kenyon[cluster]'") from None
+    except ModuleNotFoundError:
+        raise _checks.missing("cluster", "distributed") from None
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we report a lost scheduler, in one line
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)

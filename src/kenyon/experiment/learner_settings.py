@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from kenyon import _checks
-from kenyon.experiment.settings import ConfigError, Made, Model, Rule, as_setting, model_of
+from kenyon.experiment.settings import ConfigError, Model, Rule, Tried, as_setting, model_of
 from kenyon.learning.controls import RecursiveLeastSquares
 from kenyon.learning.learners import Composed, GradientThresholds, GradientWeights, Learner, Metropolis, Normalised
 from kenyon.learning.ridge import Ridge
@@ -28,17 +28,13 @@ CLASSES = (Learner, GradientWeights, GradientThresholds, Metropolis, Composed, N
 KINDS: dict[str, type[Any]] = {cls.__name__: cls for cls in CLASSES}
 
 
-class LearnerModel(Made):
+class LearnerModel(Tried):
     """A learner, which is built to see whether it accepts its settings, and to fill in its defaults."""
 
     kind: str
 
-    def build(self) -> Any:
-        """Make the learner."""
-        return self.make()
-
     @model_validator(mode="after")
-    def _fill_in(self) -> Self:
+    def _check(self) -> Self:
         learner = self.build()
         for name, value in self:
             if value is None and hasattr(learner, name):

@@ -11,20 +11,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.sweep import leaves, spelt_out
+
+FIRST = ("task.kind", "task.n_stimuli", "task.n_bases")  # what trials are told apart by before anything else
 
 
 class Report:
     """Called at every event of a sweep. This one counts, and leaves it to subclasses to `tell`."""
 
-    def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
-        """Called first, with the number of trials that already have a result and those that are to be run."""
-        self.n_trials, self.n_done, self.n_new, self.n_failed = n_done + len(todo), n_done, 0, 0
+    n_trials = n_done = n_new = n_failed = 0
+
+    def begin(self, name: str, trials: Sequence[TrialConfig], todo: Sequence[TrialConfig]) -> None:
+        """Called first, with all trials and those of them that are to be run."""
+        n_done = len(trials) - len(todo)
+        self.n_trials, self.n_done, self.n_new, self.n_failed = len(trials), n_done, 0, 0
+        self.swept = swept(trials)
         self.start, self.work, self.work_done = time.monotonic(), sum(trial.work for trial in todo), 0.0
         self.tell("begin", experiment=name, trials=self.n_trials, done=n_done)
 
     def started(self, trial: TrialConfig) -> None:
         """Called when a trial is given to a worker."""
-        self.tell("started", trial, size=trial.task.size, seed=trial.seed)
+        self.tell("started", trial)
 
     def finished(self, trial: TrialConfig, seconds: float) -> None:
         """Called when a trial finishes."""
@@ -61,21 +68,32 @@ class Report:
         left = self.work - self.work_done
         return (time.monotonic() - self.start) / self.work_done * left if self.work_done else None
 
+    def settings(self, trial: TrialConfig) -> dict[str, Any]:
+        """Return what tells a trial from the others: its settings that are swept, and its seed."""
+        flat = _flat(trial)
+        return {name: flat[name] for name in [*self.swept, "seed"] if name in flat}
+
+    def describe(self, trial: TrialConfig) -> str:
+        """Return what tells a trial from the others in words."""
+        return spelt_out(self.settings(trial).items())
+
     def _line(self, event: str, trial: TrialConfig | None, facts: dict[str, Any]) -> str | None:
         """Return an event in words; None if it is not worth a line."""
-        count, left = f"{self.n_done + self.n_new + self.n_failed}/{self.n_trials}", facts.get("left")
+        count, left = f"{self.n_done + self.n_new + self.n_failed} of {self.n_trials}", facts.get("left")
         match event, trial:
             case "begin", _:
-                return f"{facts['experiment']}: {facts['trials']} trials, {facts['done']} done before"
+                plural = "" if facts["trials"] == 1 else "s"
+                return f"{facts['experiment']}: {facts['trials']} trial{plural}, {facts['done']} done before"
             case "doing", _:
                 return str(facts["what"])
             case "finished", TrialConfig():
                 rest = f", {duration(left)} left" if left else ""
-                return f"{count} {describe(trial)}: done in {facts['seconds']:.1f} s{rest}"
+                took = f"{facts['seconds']:.1f} s" if facts["seconds"] < 10 else duration(facts["seconds"])
+                return f"{self.describe(trial)}: done in {took} ({count}){rest}"
             case "failed", TrialConfig():
-                return f"{count} {describe(trial)}: failed: {facts['error']}"
+                return f"{self.describe(trial)}: failed ({count}): {facts['error']}"
             case "retried", TrialConfig():
-                return f"{describe(trial)}: its worker died; trying again"
+                return f"{self.describe(trial)}: its worker died; trying again"
         return None
 
 
@@ -93,27 +111,34 @@ class JsonLines(Report):
 
     def tell(self, event: str, trial: TrialConfig | None = None, **facts: Any) -> None:
         """Print an object."""
-        print(json.dumps({"event": event, **({"trial": trial.id} if trial else {}), **facts}), flush=True)
+        about = {"trial": trial.id, "settings": self.settings(trial)} if trial else {}
+        print(json.dumps({"event": event, **about, **facts}), flush=True)
 
 
 class Bar(Report):
     """A bar on a terminal: trials done, running and failed, and the time left."""
 
-    def begin(self, name: str, n_done: int, todo: Sequence[TrialConfig]) -> None:
-        """Draw the bar."""
+    def __init__(self) -> None:
         from rich.console import Console
+
+        self.console = Console(stderr=True)
+
+    def begin(self, name: str, trials: Sequence[TrialConfig], todo: Sequence[TrialConfig]) -> None:
+        """Draw the bar."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
         columns += [TextColumn("{task.fields[rest]}"), TimeElapsedColumn()]
-        self.bar = Progress(*columns, console=Console(stderr=True))
+        self.bar = Progress(*columns, console=self.console)
         self.bar.start()
-        self.job = self.bar.add_task(name, total=n_done + len(todo), completed=n_done, rest="")
-        super().begin(name, n_done, todo)
+        self.job = self.bar.add_task(name, total=len(trials), completed=len(trials) - len(todo), rest="")
+        self.trials = {trial.id: trial for trial in todo}
+        super().begin(name, trials, todo)
 
     def beat(self, running: list[str]) -> None:
         """Show what is going on beside the bar."""
-        parts = [f"{len(running)} running"]
+        more = f" and {len(running) - 1} more" if len(running) > 1 else ""
+        parts = [f"{self.describe(self.trials[trial])}{more} running" for trial in running[:1]]
         parts += [f"{self.n_failed} failed"] if self.n_failed else []
         parts += [f"{duration(self.left)} left"] if self.left else []
         self.bar.update(self.job, rest=", ".join(parts))
@@ -123,7 +148,7 @@ class Bar(Report):
         if event in ("finished", "failed"):
             self.bar.advance(self.job)
         if event in ("failed", "retried", "doing") and (line := self._line(event, trial, facts)):
-            self.bar.console.print(line, style="red" if event == "failed" else "", highlight=False, markup=False)
+            self.console.print(line, style="red" if event == "failed" else "", highlight=False, markup=False)
 
     def close(self) -> None:
         """Leave the bar on the screen."""
@@ -132,9 +157,23 @@ class Bar(Report):
             self.bar.stop()
 
 
-def describe(trial: TrialConfig) -> str:
-    """Return a few words on a trial."""
-    return f"{trial.task.kind} {trial.task.size}, seed {trial.seed} ({trial.id[:8]})"
+def swept(trials: Sequence[TrialConfig]) -> list[str]:
+    """Return the settings that tell trials apart, besides the seed; none that follows from those before it."""
+    flats = [_flat(trial) for trial in trials]
+    kept: list[str] = []
+    groups: list[Any] = [()] * len(flats)
+    for name in dict.fromkeys([*FIRST, *(name for flat in flats for name in flat if name != "seed")]):
+        finer = [(group, repr(flat.get(name))) for group, flat in zip(groups, flats, strict=True)]
+        numbers = {group: number for number, group in enumerate(dict.fromkeys(finer))}
+        if len(numbers) > len(set(groups)):
+            kept.append(name)
+            groups = [numbers[group] for group in finer]
+    return kept
+
+
+def _flat(trial: TrialConfig) -> dict[str, Any]:
+    """Return all settings by their places in an experiment file."""
+    return {".".join(place): value for place, value in leaves(trial.model_dump(mode="json"))}
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,11 @@ from numpy.typing import NDArray
 from kenyon import _checks
 from kenyon._variables import describe
 from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.first_stages import FirstStages
+from kenyon.experiment.mistakes import Place
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.store import Store, StoreError
+from kenyon.experiment.sweep import Experiment, leaves, load_experiment, spelt_out
 
 INNER = (
     "learner",
@@ -34,33 +38,82 @@ MAX_EMPTY_CELLS = 100_000  # limit for the cells of the Dataset that no trial fi
 NOT_AXES = {"n_stimuli", "n_bases", "odours_sha256"}  # of tasks: `size` stands for them, or they follow from others
 
 
-def open_results(folder: str | Path, experiment: str | None = None, *, neurons: bool = False) -> xr.Dataset:
+def open_results(
+    folder: str | Path,
+    experiment: str | Path | Experiment | None = None,
+    *,
+    everything: bool = False,
+    neurons: bool = False,
+) -> xr.Dataset:
     """Open the results of an experiment as one Dataset.
 
     Its dimensions are learner, size (number of stimuli or sequences), seed and episode, and one for every other
     setting that differs between trials, named after it. A setting that is determined by another is a coordinate along
-    it. Combinations without a trial are NaN.
+    it. Combinations without a trial are NaN. Where learners of one name would share a place although their settings
+    differ, the name is followed by these settings.
 
     Parameters
     ----------
     folder
         Where `kenyon run` or `run_experiment` stored them.
     experiment
-        Name of one of the experiments in the folder; by default all results there.
+        One of the experiments in the folder: its name, for its trials as it was last run; or its file or what
+        `load_experiment` returned, for the trials that those have now. By default all experiments there, as they were
+        last run; a warning says if there are older results.
+    everything
+        Open every result in the folder, including those of experiments before they were changed.
     neurons
         Include what is stored for each neuron: theta, activity, specificity. It is a thousand times as much.
     """
     store, neurons = Store(folder), _checks.flag("neurons", neurons)
-    finished = store.finished()
-    if experiment is not None:
-        known = store.experiments()
-        if not isinstance(experiment, str) or experiment not in known:
-            raise StoreError(
-                f"{store.folder} has no experiment {_checks.short_repr(experiment)} "
-                f"(it has: {', '.join(known) or 'none'})"
-            )
-        finished = [trial for trial in known[experiment] if trial in set(finished)]
-    return combine(store, finished, neurons=neurons)
+    if _checks.flag("everything", everything) and experiment is not None:
+        raise ValueError(f"experiment must be left out with everything=True, not {_checks.short_repr(experiment)}")
+    finished = set(store.finished())
+    name, trials = _trials_of(store, experiment)
+    there = [trial for trial in trials if trial in finished]
+    note = note_on_old(store.folder, len(store.old()))
+    if everything:
+        there = list(dict.fromkeys([*there, *sorted(finished)]))
+    elif finished and not there:
+        raise StoreError(f"{store.folder} contains no finished trial of {name}; {note or 'run it first'}")
+    elif note and experiment is None:
+        warnings.warn(note, stacklevel=2)
+    return combine(store, there, neurons=neurons)
+
+
+def _trials_of(store: Store, experiment: Any) -> tuple[str, list[str]]:
+    """Return what to call an experiment, and its trials: given its name, its file, or itself."""
+    if experiment is None:
+        return "an experiment as it was last run", store.current()
+    known = store.experiments()
+    if isinstance(experiment, str) and experiment in known:
+        return experiment, known[experiment]
+    if isinstance(experiment, Path) or (isinstance(experiment, str) and experiment.endswith(".toml")):
+        return str(experiment), _settled(store, load_experiment(experiment))
+    if isinstance(experiment, Experiment):
+        return experiment.name, _settled(store, experiment)
+    raise StoreError(
+        f"{store.folder} has no experiment {_checks.short_repr(experiment)} (it has: {', '.join(known) or 'none'})"
+    )
+
+
+def _settled(store: Store, experiment: Experiment) -> list[str]:
+    """Return the trials of an experiment as they ran; of those whose first stage has not run there are none."""
+    first = FirstStages(store)
+    return [] if first.pending(experiment) else [trial.id for trial in first.settle(experiment.trials)]
+
+
+def note_on_old(folder: str | Path, n: int) -> str:
+    """Return a line on `n` results of experiments before they were changed; empty if there are none."""
+    what = f"{n} older results" if n > 1 else "an older result"
+    every = f"kn.open_results({str(folder)!r}, everything=True)"
+    return f"{folder} also has {what}, from before an experiment was changed: {every}" if n else ""
+
+
+def how_to_open(store: Store, experiment: str) -> str:
+    """Return the Python that opens an experiment as it was last run, by name if the folder has others."""
+    alone = set(store.current()) == set(store.experiments()[experiment])
+    return f"kn.open_results({str(store.folder)!r}{'' if alone else f', {experiment!r}'})"
 
 
 def combine(store: Store, trials: Sequence[str], *, neurons: bool = False) -> xr.Dataset:
@@ -82,7 +135,9 @@ def combine(store: Store, trials: Sequence[str], *, neurons: bool = False) -> xr
 
 
 def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.Dataset:
-    axes, along, common = _axes([_flat(config) for config in configs])
+    axes, along, common = _axes(_flat_all(configs))
+    names = _told_apart(configs, list(zip(*(places for _, places in axes.values()), strict=True)))
+    results = [_renamed(result, new) for result, new in zip(results, names, strict=True)]
     inner = _inner(results)
     outer_shape = tuple(len(values) for values, _ in axes.values())
     if math.prod(outer_shape) > 4 * len(results) + MAX_EMPTY_CELLS // len(inner["learner"]):
@@ -106,11 +161,58 @@ def _combined(results: Sequence[Stored], configs: Sequence[TrialConfig]) -> xr.D
         **along,
     }
     learners = {
-        name: learner.model_dump(mode="json") for config in configs for name, learner in config.learners.items()
+        new[name]: learner.model_dump(mode="json")
+        for config, new in zip(configs, names, strict=True)
+        for name, learner in config.learners.items()
     }
     attributes = {"config": json.dumps(common), "learners": json.dumps(learners)}
     arrays = {name: array.transpose(*sorted(array.dims, key=order.index)) for name, array in variables.items()}
     return describe(xr.Dataset(arrays, coordinates, attributes))
+
+
+def _told_apart(configs: Sequence[TrialConfig], cells: Sequence[tuple[int, ...]]) -> list[dict[str, str]]:
+    """Return new names for the learners of each trial, so that no two of one name and other settings share a cell."""
+    tables = [
+        {name: dict(leaves(learner.model_dump(mode="json"))) for name, learner in config.learners.items()}
+        for config in configs
+    ]
+    first: dict[Any, Any] = {}
+    shared = {
+        name
+        for cell, learners in zip(cells, tables, strict=True)
+        for name, table in learners.items()
+        if first.setdefault((cell, name), table) != table
+    }
+    differing = {name: _differing([learners[name] for learners in tables if name in learners]) for name in shared}
+
+    def new_name(name: str, table: Mapping[Place, Any]) -> str:
+        settings = ((place[-1], table[place]) for place in differing.get(name, ()) if place in table)
+        return f"{name} {spelt_out(settings)}".strip()
+
+    return [{name: new_name(name, table) for name, table in learners.items()} for learners in tables]
+
+
+def _differing(tables: Sequence[Mapping[Place, Any]]) -> list[Place]:
+    """Return the settings in which tables differ."""
+    places = dict.fromkeys(place for table in tables for place in table)
+    return [place for place in places if any(table.get(place) != tables[0].get(place) for table in tables)]
+
+
+def _renamed(result: Stored, names: Mapping[str, str]) -> Stored:
+    """Return a result with other names for its learners."""
+    dimensions, old = result.variables["learner"]
+    new = np.array([names[str(name)] for name in old], object)
+    return result._replace(variables={**result.variables, "learner": (dimensions, new)})
+
+
+def _flat_all(configs: Sequence[TrialConfig]) -> list[dict[str, Any]]:
+    """Return the settings of trials by name; with the digests of tables of odours if one of them was changed."""
+    flats = [_flat(config) for config in configs]
+    tables = {(config.task.odours, config.task.odours_sha256) for config in configs}
+    if len(tables) > len({name for name, _ in tables}):
+        for flat, config in zip(flats, configs, strict=True):
+            flat["task.odours_sha256"] = config.task.odours_sha256
+    return flats
 
 
 def _flat(config: TrialConfig) -> dict[str, Any]:

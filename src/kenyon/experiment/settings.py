@@ -10,12 +10,13 @@ import inspect
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import reduce
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
 from kenyon import _checks
 from kenyon.learning.learners import Percentile
@@ -25,7 +26,19 @@ PLAIN = (bool, int, float, str, type(None))
 
 
 class ConfigError(ValueError):
-    """Settings that are unknown or impossible."""
+    """Settings that are unknown or impossible: its arguments are the mistakes, a line each."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
+
+
+@contextmanager
+def noting(mistakes: list[str]) -> Iterator[None]:
+    """Add the mistakes that come up within to a list, and go on behind."""
+    try:
+        yield
+    except ConfigError as error:
+        mistakes += error.args
 
 
 class Model(BaseModel):
@@ -47,6 +60,19 @@ class Made(Model):
         return self.makes(**{**built, **more})
 
 
+class Tried(Made):
+    """Settings that suffice to make something, which is made to see whether it accepts them."""
+
+    def build(self) -> Any:
+        """Make it."""
+        return self.make()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self.build()
+        return self
+
+
 class PercentileConfig(Made):
     """Thresholds that start at a percentile of each neuron's states."""
 
@@ -57,7 +83,7 @@ class PercentileConfig(Made):
         return Percentile(self.percentile)
 
 
-class RuleConfig(Made):
+class RuleConfig(Tried):
     """What a learner is told."""
 
     kind: str
@@ -114,7 +140,7 @@ def as_setting(name: str, value: Any) -> Any:
 
 
 MODELS: dict[Any, Any] = {Percentile: PercentileConfig}  # by the class that they make
-MODELS[Schedule] = model_of(Schedule, Made)
+MODELS[Schedule] = model_of(Schedule, Tried)
 RULES = {
     name: model_of(cls, RuleConfig, kind=name) for name, cls in (("supervised", Supervised), ("q-learning", QLearning))
 }
@@ -130,9 +156,8 @@ def refuse_unknown(place: str, settings: Any, known: Iterable[str]) -> None:
     """Refuse a table with names that are not `known`."""
     if not isinstance(settings, Mapping):
         raise ConfigError(f"{place.rstrip('.')} must be a table of settings, not {_checks.short_repr(settings)}")
-    for name in settings:
-        if name not in known:
-            raise ConfigError(unknown_name(place, name, known))
+    if unknown := [unknown_name(place, name, known) for name in settings if name not in known]:
+        raise ConfigError(*unknown)
 
 
 def unknown_name(place: str, name: Any, known: Iterable[str]) -> str:
@@ -142,5 +167,5 @@ def unknown_name(place: str, name: Any, known: Iterable[str]) -> str:
 
 def unknown_kind(place: str, kind: Any, known: Iterable[str]) -> str:
     """Return what to say of an unknown kind."""
-    meant = _checks.suggestion(kind, known)
-    return f"{place}.kind must be one of {', '.join(known)}, not {_checks.short_repr(kind)}{meant}"
+    similar = _checks.suggestion(kind, known)
+    return f"{place}.kind must be one of {', '.join(known)}, not {_checks.short_repr(kind)}{similar}"

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kenyon.experiment.config import TrialConfig, trial_config
+from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.learner_settings import LearnerModel, settings_of
+from kenyon.experiment.mistakes import trial_config
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.settings import ConfigError
 from kenyon.learning.learners import Learner, changed

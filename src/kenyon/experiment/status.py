@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kenyon.experiment.reports import duration
+from kenyon.experiment.results import note_on_old
 from kenyon.experiment.store import Store
 
 STOPPED_AFTER = 30.0  # seconds without a heartbeat after which a sweep counts as stopped
@@ -21,7 +22,8 @@ def read_status(folder: str | Path) -> dict[str, Any]:
         name: _of_experiment(store.last_heartbeat(name), trials, finished, failures)
         for name, trials in store.experiments().items()
     }
-    return {"folder": str(folder), "results": len(finished), "experiments": experiments}
+    old = len(store.old())
+    return {"folder": str(folder), "results": len(finished), "old": old, "experiments": experiments}
 
 
 def _of_experiment(
@@ -54,4 +56,5 @@ def describe_status(status: dict[str, Any]) -> str:
             f"{len(found['failed'])} failed, {found['waiting']} waiting ({found['sweep']}{rest})"
         )
         lines += [f"    {trial[:8]} failed: {reason}" for trial, reason in found["failed"].items()]
+    lines += [note] if (note := note_on_old(status["folder"], status["old"])) else []
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 """The folder of results: one file per trial, named by the hash of its settings, complete or not there at all.
 
 Next to the results are, for each experiment, the list of its trials and the heartbeat of a running sweep, and for each
-trial that failed, the reason.
+trial that failed, the reason. The list is replaced when an experiment is run again, so it says what belongs to the
+experiment as it is now; results that are on no list are of earlier versions, and are kept.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from kenyon.experiment.settings import ConfigError
 from kenyon.experiment.sweep import Experiment
 
 Result = TypeVar("Result")
+SEARCH = " search"  # ends the name of what a search has tried, so that the experiment itself keeps its own list
 ABANDONED = 600.0  # seconds after which a temporary file has no writer any more; writing takes a moment
 
 
@@ -66,15 +68,30 @@ class Store:
         return {path.name.partition(".")[0]: _json(path, error=str)["error"] for path in files}
 
     def register(self, experiment: Experiment) -> None:
-        """List an experiment's trials."""
+        """List an experiment's trials, in place of those it had before."""
         trials = {trial.id: json.loads(trial.canonical()) for trial in experiment.trials}
         contents = {"kenyon_format": TRIAL_FORMAT, "name": experiment.name, "trials": trials}
         self.put(f"{experiment.name}.experiment.json", json.dumps(contents, indent=1))
 
     def experiments(self) -> dict[str, list[str]]:
         """Return the experiments that were started here, and their trials."""
-        files = sorted(self.folder.glob("*.experiment.json"))
-        return {path.name.removesuffix(".experiment.json"): list(_json(path, trials=dict)["trials"]) for path in files}
+        files = {path.name.removesuffix(".experiment.json"): path for path in self.folder.glob("*.experiment.json")}
+        return {name: list(_json(path, trials=dict)["trials"]) for name, path in sorted(files.items())}
+
+    def current(self) -> list[str]:
+        """Return the trials of the experiments as they were last run; all that are finished if none is listed.
+
+        What a search has tried counts only where there is nothing else.
+        """
+        known = self.experiments()
+        run = {name: trials for name, trials in known.items() if not name.endswith(SEARCH)} or known
+        return list(dict.fromkeys(trial for trials in run.values() for trial in trials)) if known else self.finished()
+
+    def old(self) -> list[str]:
+        """Return the finished trials that are on no list: those of experiments as they were before."""
+        known = self.experiments()
+        listed = {trial for trials in known.values() for trial in trials}
+        return [trial for trial in self.finished() if trial not in listed] if known else []
 
     def heartbeat(self, experiment: str, **facts: Any) -> None:
         """Record what a running sweep is doing."""

@@ -13,25 +13,25 @@ import math
 import os
 import reprlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kenyon import _checks
-from kenyon.experiment.config import TrialConfig, trial_config
+from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.learner_settings import LEARNERS, is_own, over_preset, settings_of
+from kenyon.experiment.mistakes import SOUND, Place, Settings, Trials, without
 from kenyon.experiment.presets import PRESETS, Preset
-from kenyon.experiment.settings import ConfigError, refuse_unknown, unknown_kind
+from kenyon.experiment.settings import ConfigError, noting, refuse_unknown, unknown_kind
 from kenyon.experiment.stage_settings import PrelearningConfig
-from kenyon.experiment.stages import pending
+from kenyon.experiment.stages import is_open, pending
 
 LIMIT = 100_000  # learners in all trials of an experiment: asking for more is a mistake
 FILE_KEYS = ("name", "extends", "preset", "seeds", "zip", "case", "label", "tune")
+KEYS = (*FILE_KEYS, *TrialConfig.model_fields)
 STAGES = ("prelearning", "tuning")
 PRELEARNED = PrelearningConfig.model_fields["learner"].default
-Settings = dict[str, Any]
-Place = tuple[str, ...]  # the names of the tables around a setting, and its own
 
 
 class Experiment(NamedTuple):
@@ -58,21 +58,31 @@ def load_experiment(source: str | Path | Mapping[str, Any], *, seeds: int | None
     try:
         return _experiment(settings, name, seeds)
     except ConfigError as error:
-        raise ConfigError(f"{source}: {error}") from None
+        raise in_file(source, error) from None
 
 
 def _experiment(settings: Settings, name: str, seeds: int | None) -> Experiment:
     if seeds is not None:
         settings["seeds"] = seeds
     name, tune = settings.get("name", name), settings.get("tune", {})
-    check_name(name)
+    mistakes: list[str] = []
+    trials: list[TrialConfig] = []
+    with noting(mistakes):
+        check_name(name)
     if not isinstance(tune, dict):
-        raise ConfigError(f"tune must be a table of settings, not {tune!r}")
-    trials = expand(settings)
-    for trial in {repr((trial.task, trial.reservoir)): trial for trial in trials}.values():  # one seed of each will do
-        for one in (trial, *pending(trial, lambda source: None)):
-            one.check()
+        mistakes.append(f"tune must be a table of settings, not {tune!r}")
+    with noting(mistakes):
+        trials = expand(settings)
+        for trial in filter(is_open, trials):
+            pending(trial, lambda source: None)  # which refuses first stages that cannot be run
+    if mistakes:
+        raise ConfigError(*mistakes)
     return Experiment(name, tuple(trials), tune)
+
+
+def in_file(path: str | Path, error: ConfigError) -> ConfigError:
+    """Return an error whose every line names the file."""
+    return ConfigError(*(f"{path}: {mistake}" for mistake in error.args))
 
 
 def check_name(name: Any) -> None:
@@ -112,19 +122,37 @@ def _extended(name: Any, files: tuple[Path, ...]) -> Path:
 
 
 def expand(settings: Settings) -> list[TrialConfig]:
-    """Return the trials of an experiment's settings, without repetition."""
+    """Return the trials of an experiment's settings, without repetition; raise all mistakes in them together."""
     cases = settings.get("case", [{}])
     if not isinstance(cases, list) or not all(isinstance(case, dict) for case in cases):
         raise ConfigError("case must be an array of tables: [[case]]")
-    plans, n_learners = [], 0
+    plans, mistakes, n_learners = [], [], 0
     for case in cases:
-        plan = _plan(merge(settings, case))
-        n_learners += plan.n_choices * len(plan.settings["learners"])
+        plan, noted = _plan(merge(settings, case))
+        n_learners += plan.n_learners if plan else 0
         if n_learners > LIMIT:
             raise ConfigError(f"lists and seeds ask for {n_learners} learners in all trials together, above {LIMIT}")
         plans.append(plan)
-    trials = [trial_config(chosen) for plan in plans for chosen in plan.choices()]
-    return list({trial.id: trial for trial in trials}.values())
+        mistakes.append(noted)
+    trials: dict[str, TrialConfig] = {}
+    for plan, noted in zip(plans, mistakes, strict=True):
+        made = Trials()
+        found = [made.make(chosen) for chosen in plan.choices()] if plan else []
+        trials.update({trial.id: trial for trial in found if trial})
+        noted += made.mistakes
+    if any(mistakes):
+        raise ConfigError(*_by_case(mistakes))
+    return list(trials.values())
+
+
+def _by_case(mistakes: Sequence[Sequence[str]]) -> list[str]:
+    """Return the mistakes of all cases once each, with the numbers of cases where not all have them."""
+    lines = []
+    for mistake in dict.fromkeys(mistake for noted in mistakes for mistake in noted):
+        having = [number for number, noted in enumerate(mistakes, 1) if mistake in noted]
+        alike = len(having) == len(mistakes)
+        lines.append(mistake if alike else f"case {', '.join(map(str, having))}: {mistake}")
+    return lines
 
 
 class _Plan(NamedTuple):
@@ -137,6 +165,11 @@ class _Plan(NamedTuple):
     @property
     def n_choices(self) -> int:
         return math.prod(len(self.lists[group[0]]) for group in self.groups)
+
+    @property
+    def n_learners(self) -> int:
+        """Number of learners in all trials."""
+        return self.n_choices * len(self.settings["learners"])
 
     def choices(self) -> Iterator[Settings]:
         """Yield settings with one value from each list."""
@@ -151,17 +184,47 @@ class _Plan(NamedTuple):
             yield chosen
 
 
-def _plan(settings: Settings) -> _Plan:
-    refuse_unknown("", settings, [*FILE_KEYS, *TrialConfig.model_fields])
-    zipped = _zipped(settings.get("zip", []))
-    preset = _preset(settings)
-    settings = _seeded(_with_preset(settings, preset))
-    learners = _expand_learners(settings["learners"], zipped)
+def _plan(settings: Settings) -> tuple[_Plan | None, list[str]]:
+    """Return what to choose from, and the mistakes in it; nothing to choose from if that is beyond guessing."""
+    mistakes: list[str] = []
+    with noting(mistakes):
+        refuse_unknown("", settings, KEYS)
+    zipped = _zipped(settings.get("zip", []), mistakes)
+    try:
+        preset = _preset(settings, mistakes)
+        settings = _with_preset({key: value for key, value in settings.items() if key in KEYS}, preset, mistakes)
+        settings = _seeded(settings, mistakes)
+        learners = _expand_learners(settings["learners"], zipped, mistakes)
+    except ConfigError as error:
+        return None, [*mistakes, *error.args]
     settings["learners"] = {
         name: over_preset(table, preset.by_kind.get(table["kind"], {})) for name, table in learners.items()
     }
     settings = _with_prelearner(settings, preset)
-    return _grouped(settings, [group for group in zipped if group[0][0] != "learners"])
+    return _grouped(settings, [group for group in zipped if group[0][0] != "learners"], mistakes), mistakes
+
+
+def _preset(settings: Settings, mistakes: list[str]) -> Preset:
+    """Return the preset, or the one that was probably meant."""
+    name = settings.get("preset", "static")
+    if not isinstance(name, str) or name not in PRESETS:
+        wrong = f"preset must be one of {', '.join(PRESETS)}, not {name!r}{_checks.suggestion(name, PRESETS)}"
+        name = _checks.closest(name, PRESETS)
+        if name is None:  # so the rest cannot be judged
+            raise ConfigError(wrong)
+        mistakes.append(wrong)
+    return PRESETS[name]
+
+
+def _with_preset(settings: Settings, preset: Preset, mistakes: list[str]) -> Settings:
+    """Put the preset's settings under the given ones, and let all learners have a kind."""
+    given = {key: value for key, value in settings.items() if key not in FILE_KEYS or key == "seeds"}
+    learners = given.get("learners", preset.learners)
+    if not isinstance(learners, dict):
+        mistakes.append("learners must be tables of settings, such as [learners.Composed]")
+        learners = preset.learners
+    merged = merge(copy.deepcopy(preset.settings), given)
+    return {**merged, "learners": {name: _learner(name, table, mistakes) for name, table in learners.items()}}
 
 
 def _with_prelearner(settings: Settings, preset: Preset) -> Settings:
@@ -175,102 +238,103 @@ def _with_prelearner(settings: Settings, preset: Preset) -> Settings:
     return {**settings, "prelearning": {**table, "own": over_preset({"kind": kind}, preset.by_kind.get(kind, {}))}}
 
 
-def _preset(settings: Settings) -> Preset:
-    name = settings.get("preset", "static")
-    if not isinstance(name, str) or name not in PRESETS:
-        raise ConfigError(
-            f"preset must be one of {', '.join(PRESETS)}, not {name!r}{_checks.suggestion(name, PRESETS)}"
-        )
-    return PRESETS[name]
-
-
-def _with_preset(settings: Settings, preset: Preset) -> Settings:
-    """Put the preset's settings under the given ones, and let all learners have a kind."""
-    given = {key: value for key, value in settings.items() if key not in FILE_KEYS or key == "seeds"}
-    learners = given.get("learners", preset.learners)
-    if not isinstance(learners, dict):
-        raise ConfigError("learners must be tables of settings, such as [learners.Composed]")
-    merged = merge(copy.deepcopy(preset.settings), given)
-    return {**merged, "learners": {name: _learner(name, table) for name, table in learners.items()}}
-
-
-def _learner(name: str, given: Any) -> Settings:
+def _learner(name: str, given: Any, mistakes: list[str]) -> Settings:
     """Return the settings of a learner, which is given as a table or as an object."""
     if not isinstance(given, dict):
         try:
             return settings_of(given)
         except ConfigError as error:
-            raise ConfigError(f"learners.{name}: {error}") from None
+            mistakes.append(f"learners.{name}: {error}")
+            return SOUND
     kind = given.get("kind", name)
     if not isinstance(kind, str) or (kind not in LEARNERS and not is_own(kind)):
-        raise ConfigError(unknown_kind(f"learners.{name}", kind, LEARNERS))
+        mistakes.append(unknown_kind(f"learners.{name}", kind, LEARNERS))
+        return SOUND
     return {"kind": kind, **given}
 
 
-def _seeded(settings: Settings) -> Settings:
+def _seeded(settings: Settings, mistakes: list[str]) -> Settings:
     if "seeds" not in settings:
         return settings
+    settings = dict(settings)
     seeds = settings.pop("seeds")
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise ConfigError(f"seeds must be a number of seeds, at least 1, not {seeds!r}; seed takes a list of others")
-    if seeds > LIMIT:
-        raise ConfigError(f"seeds must be at most {LIMIT}, not {seeds}")
-    if "seed" in settings:
-        raise ConfigError("seed and seeds cannot both be given: seeds = 5 stands for seed = [0, 1, 2, 3, 4]")
-    return {**settings, "seed": list(range(seeds))}
+        mistakes.append(f"seeds must be a number of seeds, at least 1, not {seeds!r}; seed takes a list of others")
+    elif seeds > LIMIT:
+        mistakes.append(f"seeds must be at most {LIMIT}, not {seeds}")
+    elif "seed" in settings:
+        mistakes.append("seed and seeds cannot both be given: seeds = 5 stands for seed = [0, 1, 2, 3, 4]")
+    else:
+        settings["seed"] = list(range(seeds))
+    return settings
 
 
-def _expand_learners(learners: Settings, zipped: list[list[Place]]) -> Settings:
+def _expand_learners(learners: Settings, zipped: list[list[Place]], mistakes: list[str]) -> Settings:
     """Return a learner for each choice from a learner's lists, named after what was chosen."""
     expanded: Settings = {}
     for name, settings in learners.items():
-        plan = _grouped(
-            settings, [[path[2:] for path in group] for group in zipped if group[0][:2] == ("learners", name)]
-        )
+        own = [[path[2:] for path in group] for group in zipped if group[0][:2] == ("learners", name)]
+        plan = _grouped(settings, own, mistakes, f"learners.{name}.")
         if plan.n_choices > LIMIT:
             raise ConfigError(f"learners.{name}: its lists ask for {plan.n_choices} learners, above {LIMIT}")
         for chosen in plan.choices():
-            values = _leaves(chosen)
-            texts = {path: f"{value:g}" if isinstance(value, float) else value for path, value in values}
-            expanded[" ".join([name, *(f"{path[-1]}={texts[path]}" for path in plan.lists)])] = chosen
+            values = dict(leaves(chosen))
+            chosen_here = spelt_out((path[-1], values[path]) for path in plan.lists)
+            expanded[f"{name} {chosen_here}".strip()] = chosen
     return expanded
 
 
-def _grouped(settings: Settings, zipped: Sequence[Sequence[Place]]) -> _Plan:
-    """Find the lists in settings, and put zipped ones together; those of first stages are not swept."""
-    lists = {path: value for path, value in _leaves(settings) if isinstance(value, list) and path[0] not in STAGES}
-    for path, values in lists.items():
-        if not values:
-            raise ConfigError(f"{'.'.join(path)} is an empty list, which leaves no trial")
-    for group in zipped:
-        for path in group:
-            if path not in lists:
-                raise ConfigError(f"zip names {'.'.join(path)}, which is not a list")
-        lengths = {".".join(path): len(lists[path]) for path in group}
-        if len(set(lengths.values())) > 1:
-            raise ConfigError(f"zip needs lists of the same length, not {lengths}")
-    together = {path for group in zipped for path in group}
-    return _Plan(settings, lists, [*map(list, zipped), *([path] for path in lists if path not in together)])
+def spelt_out(settings: Iterable[tuple[str, Any]]) -> str:
+    """Return settings in a few words, as in "mu=0.2 k=0"."""
+    return " ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings)
 
 
-def _zipped(groups: Any) -> list[list[Place]]:
+def _grouped(settings: Settings, zipped: Sequence[Sequence[Place]], mistakes: list[str], above: str = "") -> _Plan:
+    """Find the lists in settings, and put zipped ones together; those of first stages are not swept.
+
+    `above` names the table that the settings are in.
+    """
+    lists = {path: value for path, value in leaves(settings) if isinstance(value, list) and path[0] not in STAGES}
+    for path in [path for path, values in lists.items() if not values]:
+        mistakes.append(f"{above}{'.'.join(path)} is an empty list, which leaves no trial")
+        settings = without(settings, path)
+        del lists[path]
+    together = [group for group in zipped if _go_together(group, lists, mistakes, above)]
+    within = {path for group in together for path in group}
+    return _Plan(settings, lists, [*map(list, together), *([path] for path in lists if path not in within)])
+
+
+def _go_together(group: Sequence[Place], lists: Mapping[Place, list[Any]], mistakes: list[str], above: str) -> bool:
+    """Tell whether lists can be followed together."""
+    if missing := [path for path in group if path not in lists]:
+        mistakes += [f"zip names {above}{'.'.join(path)}, which is not a list" for path in missing]
+        return False
+    lengths = {above + ".".join(path): len(lists[path]) for path in group}
+    if len(set(lengths.values())) > 1:
+        mistakes.append(f"zip needs lists of the same length, not {lengths}")
+        return False
+    return True
+
+
+def _zipped(groups: Any, mistakes: list[str]) -> list[list[Place]]:
     valid = isinstance(groups, list) and all(
         isinstance(group, list) and group and all(isinstance(name, str) for name in group) for group in groups
     )
     if not valid:
-        raise ConfigError('zip must be a list of lists of names, such as [["task.noise", "task.steps"]]')
+        mistakes.append('zip must be a list of lists of names, such as [["task.noise", "task.steps"]]')
+        return []
     paths = [[tuple(name.split(".")) for name in group] for group in groups]
-    for group in paths:
-        if len({path[:2] if path[0] == "learners" else "" for path in group}) > 1:
-            raise ConfigError("zip cannot join the settings of a learner with others: each learner has its own lists")
-    return paths
+    mixed = [group for group in paths if len({path[:2] if path[0] == "learners" else "" for path in group}) > 1]
+    if mixed:
+        mistakes.append("zip cannot join the settings of a learner with others: each learner has its own lists")
+    return [group for group in paths if group not in mixed]
 
 
-def _leaves(settings: Settings, path: Place = ()) -> Iterator[tuple[Place, Any]]:
+def leaves(settings: Settings, path: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Yield the place and value of every setting that is not a table."""
     for name, value in settings.items():
         if isinstance(value, dict):
-            yield from _leaves(value, (*path, name))
+            yield from leaves(value, (*path, name))
         else:
             yield (*path, name), value
 

@@ -16,10 +16,11 @@ import xarray as xr
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.first_stages import FirstStages
+from kenyon.experiment.mistakes import Settings
 from kenyon.experiment.presets import FIVE
 from kenyon.experiment.results import combine
 from kenyon.experiment.store import Store, StoreError
-from kenyon.experiment.sweep import Experiment, Settings, expand, read_file
+from kenyon.experiment.sweep import Experiment, expand, read_file
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7", "S1", "S2", "S3", "S4", "S5", "S6")
 CLAIMS = "claims"  # what claims need beyond the figures

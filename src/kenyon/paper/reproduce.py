@@ -65,8 +65,8 @@ def reproduce(
     """
     for figure in _checks.texts("figures", figures):
         if figure not in FIGURES:
-            meant = _checks.suggestion(figure, FIGURES)
-            raise ValueError(f"figures: there is no figure {figure!r}{meant}; there are {', '.join(FIGURES)}")
+            similar = _checks.suggestion(figure, FIGURES)
+            raise ValueError(f"figures: there is no figure {figure!r}{similar}; there are {', '.join(FIGURES)}")
     folder, plan = _checks.path("folder", folder), Plan.of(seeds, _checks.flag("quick", quick))
     report = Report() if report is None else _checks.instance("report", report, Report)
     results, start = Results(folder / "results", plan), time.monotonic()
@@ -75,11 +75,12 @@ def reproduce(
     trials = {trial.id: trial for name in names for trial in plan.experiment(name).trials}
     # The longest first, so that no worker is left with one at the end.
     experiment = Experiment("reproduction", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
+    store = Store(results.folder)
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
     for name in names:  # so that the results of a figure can be opened by its name
-        Store(results.folder).register(results.experiment(name))
+        store.register(results.experiment(name))
     report.say(f"drawing {len(figures)} figures")
     _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
     verdicts = judge(results) if everything else []
