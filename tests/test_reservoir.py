@@ -80,7 +80,7 @@ def test_stream_does_not_depend_on_batches_and_threads(batch_size, threads):
 @pytest.mark.parametrize("connections", [0, 5])
 @pytest.mark.parametrize("task", [STATIC, SEQUENCE])
 def test_kernels_and_widths_give_the_same_bits(n_neurons, connections, task, monkeypatch):
-    reservoir = kn.Reservoir(n_neurons, seed=1, connections=connections)
+    reservoir = kn.Reservoir(n_neurons, seed=1, connections=min(connections, n_neurons))
     expected = gather(reservoir, task, 40, seed=2, batch_size=1)  # 32 lanes
     for few, rows in ((0, Rows8), (0, Rows16), (99, None)):  # None: one by one
         monkeypatch.setattr("kenyon.reservoir.FEW_EPISODES", few)

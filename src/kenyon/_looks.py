@@ -43,6 +43,8 @@ LOOKS: Mapping[str, Look] = {
     "Composed": Look("Composed", BLUE, "o"),
     "Normalised": Look("Normalised (ours)", ORANGE, "v"),
     "Composed from 0": Look("Composed, no prelearning", BLUE, "o", (0, (3, 2)), True),
+    "Centred": Look("normalised steps on V centred", "#E69F00", "<", (0, (1, 1)), True),
+    "Standardised": Look("normalised steps on V standardised", "#E69F00", ">", (0, (3, 2)), True),
     "Ridge": Look("ridge on V, offline", "#56B4E9", "P"),
     "Ridge on x": Look("ridge on x, offline", "#56B4E9", "X", (0, (3, 2)), True),
     "RecursiveLeastSquares": Look("recursive least squares", "#000000", "h"),

@@ -96,8 +96,8 @@ class Reservoir:
         network, since a Kenyon cell has about 7 claws. "uniform": as many inputs as in the lognormal form, each weight
         uniform in (0, 2). "gaussian": all inputs to all neurons, weights standard normal.
     input_connections
-        Mean number of input channels that a neuron receives, at most `n_inputs`; a whole number for "fixed_degree",
-        and not for "gaussian". By default 6, at most half of the channels: with more, neurons hardly differ.
+        Mean number of input channels that a neuron receives, at most `n_inputs`: a whole number for "fixed_degree", and
+        refused for "gaussian". By default 6, at most half of the channels: with more, neurons hardly differ.
     input_gain
         A factor on all input weights.
 
@@ -207,7 +207,8 @@ class Reservoir:
             if state[name].shape != (n_neurons, width):
                 raise ValueError(f"{name} must have shape {(n_neurons, width)}, not {state[name].shape}")
             state = {**state, name: read_only(checked(name, state[name]))}
-        if state.get("weights_sha256") not in (None, digest(state["W"], state["W_in"])):
+        recorded = state.get("weights_sha256")
+        if recorded is not None and recorded != digest(state["W"], state["W_in"]):
             raise ValueError("W and W_in are not those of weights_sha256")
         both = sparse.hstack([state["W"], state["W_in"]], format="csr")
         laid_out = {name: {part: getattr(state[name], part) for part in PARTS} for name in ("W", "W_in")}

@@ -101,7 +101,7 @@ def test_a_tuned_readout_is_the_best_of_its_grid_and_the_ends_are_worse(tuned):
     tables = tuning_tables(tuned)
     assert len(tables) == 2  # one for each size
     for table in tables:
-        scores = {(row["batch"], row["eta_w"]): row["accuracy"] for row in table["table"]}
+        scores = {(row["batch"], row["eta_w"]): row["expected_accuracy"] for row in table["table"]}
         best = scores[table["best"]["batch"], table["best"]["eta_w"]]
         assert best == max(score for score in scores.values() if score is not None)
         for batch in (1, 10):
@@ -114,14 +114,24 @@ def test_a_tuned_readout_is_the_best_of_its_grid_and_the_ends_are_worse(tuned):
 
 def test_the_table_of_tuning_is_the_mean_over_tuning_seeds(tuned):
     (small, _) = tuning_tables(tuned)
-    row = next(row for row in small["table"] if row["batch"] == 10 and row["accuracy"] is not None)
+    row = next(row for row in small["table"] if row["batch"] == 10 and row["expected_accuracy"] is not None)
     accuracies = []
     for seed in (50, 51):
         settings = {**SMALL, "seed": seed, "learners": {}, "task": {"kind": "static", "n_stimuli": 6, "steps": 10}}
         base = int(np.log2(row["eta_w"] / 0.02).round())
         settings["learners"] = {f"10 {base}": {"kind": "GradientWeights", "batch": 10, "eta_w": row["eta_w"]}}
-        accuracies.append(float(kn.run_trial(trial_config(settings)).accuracy[0]))
-    assert row["accuracy"] == pytest.approx(np.mean(accuracies))
+        accuracies.append(float(kn.run_trial(trial_config(settings)).expected_accuracy[0]))
+    assert row["expected_accuracy"] == pytest.approx(np.mean(accuracies))
+
+
+def test_rates_end_where_nothing_can_be_learned(tmp_path):
+    blank = tmp_path / "blank.csv"
+    blank.write_text("name,a,b\n" + "".join(f"odour {i},0,0\n" for i in range(12)))
+    settings = {**TUNING, "task": {"n_stimuli": 6, "steps": 3, "odours": str(blank)}, "n_episodes": 100, "n_test": 50}
+    kn.run_experiment(kn.load_experiment(settings), tmp_path, workers=0)
+    (table,) = tuning_tables(tmp_path)
+    assert {row["expected_accuracy"] for row in table["table"]} == {0.5}
+    assert table["best"] == {"batch": 1, "eta_w": pytest.approx(0.02)}  # the middle of equals
 
 
 def test_tuned_batch_and_rate_are_used_by_trials_of_that_size(tuned):

@@ -118,7 +118,14 @@ class Oracle:
         normalised, self.by_reward = learner.step == "normalised", isinstance(learner.rule, kn.QLearning)
         rates = (learner.mu, state.kappa) if normalised else (learner.eta_w, learner.eta_theta or 0.0)
         switches = learner.thresholds, learner.local, normalised
-        self.rule = (*switches, *rates, learner.batch, self.by_reward, learner.rule.target, 1.0 / (learner.period or 1))
+        self.rule = (
+            *switches,
+            *rates,
+            learner.batch,
+            self.by_reward,
+            learner.rule.target,
+            1.0 / (learner.period or 100),
+        )
         rows, columns, nets = slice(state.n_outputs), slice(state.n_neurons), state.nets
         self.pair = [
             Network(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from numpy.typing import ArrayLike, NDArray
-from sklearn import inspection
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch
@@ -55,16 +54,10 @@ def permutation_importance(
     A Bunch as from scikit-learn: `importances`, shape (channels, n_repeats), `importances_mean` and `importances_std`;
     and `channels`, the names of the channels, or their numbers if they have none.
     """
-    if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ValueError(f"model must be a fitted estimator, not {_checks.short_repr(model)}")
     check_given(model, y)
+    score, n_repeats = _scorer(model, scoring), _checks.integer("n_repeats", n_repeats, 1)
     if n_jobs is not None and _checks.integer("n_jobs", n_jobs, -_checks.WHOLE) == 0:
         raise ValueError("n_jobs must be a number of threads, -1 for all cores or None, not 0")
-    n_repeats = _checks.integer("n_repeats", n_repeats, 1)
-    if isinstance(scoring, (list, tuple, set, dict)):
-        raise ValueError(f"scoring must be one measure, not several: {_checks.short_repr(scoring)}")
-    with naming("scoring"):
-        score = check_scoring(model, scoring=scoring)
     seen = BaseEstimator()
     series = check_series(seen, X, reset=True)
     check_same_length(series, y)
@@ -73,12 +66,23 @@ def permutation_importance(
     seed = int(random_numbers(random_state).randint(2**31 - 1))
     with parallel_config(backend="threading", n_jobs=n_jobs):
         if series.static:
-            found = inspection.permutation_importance(
-                model, X, y, scoring=scoring, n_repeats=n_repeats, n_jobs=n_jobs, random_state=seed
-            )
+            from sklearn.inspection import permutation_importance as of_rows  # a second to load, needed only here
+
+            found = of_rows(model, X, y, scoring=scoring, n_repeats=n_repeats, n_jobs=n_jobs, random_state=seed)
         else:
             found = _drops(lambda values: score(model, values, y), X, series, names, n_repeats, seed)
-    found.channels = np.arange(len(found.importances)) if names is None else names
+    found.channels = np.arange(len(found.importances)) if names is None else np.asarray(names)
+    return found
+
+
+def _scorer(model: Any, scoring: Any) -> Callable[..., float]:
+    """Return the one function of (model, X, y) that is measured."""
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        raise ValueError(f"model must be a fitted estimator, not {_checks.short_repr(model)}")
+    if isinstance(scoring, (list, tuple, set, dict)):
+        raise ValueError(f"scoring must be one measure, not several: {_checks.short_repr(scoring)}")
+    with naming("scoring"):
+        found: Callable[..., float] = check_scoring(model, scoring=scoring)
     return found
 
 

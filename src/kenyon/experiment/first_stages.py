@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.result_file import Stored
-from kenyon.experiment.stages import findings, is_open, pending, settled
+from kenyon.experiment.stages import SCORE, findings, is_open, pending, settled
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment
 
@@ -48,5 +48,5 @@ class FirstStages:
     def read(self, trial: TrialConfig) -> Stored | None:
         """Return the result of a trial of a first stage, if there is one; each file is read once."""
         if trial.id not in self.known and self.store.path(trial.id).exists():
-            self.known[trial.id] = self.store.read(trial.id, lambda name, dimensions: name in ("learner", "accuracy"))
+            self.known[trial.id] = self.store.read(trial.id, lambda name, dimensions: name in ("learner", SCORE))
         return self.known.get(trial.id)

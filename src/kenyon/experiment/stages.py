@@ -7,7 +7,8 @@ had not been stopped.
 
 Prelearning is a trial with a single episode: what counts is the record of its prelearning. Tuning trains a learner for
 every batch and rate side by side, in one trial for each seed. Rates are a factor of 2 apart, and where the best of a
-batch is at an end of its rates, these are extended, until both ends are worse.
+batch is at an end of its rates, these are extended, until both ends are worse. (Where nothing can be learned no rate is
+worse than another, and the rates end at some point.)
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from kenyon.learning.learners import Learner, changed
 
 Read = Callable[[TrialConfig], Stored | None]  # the result of a trial, if there is one
 WIDTH = 2  # doublings of the rate that are tried to either side, and by which an end is extended
-FURTHEST = 30  # doublings from the learner's own rate beyond which no best rate is expected
+FURTHEST = 12  # doublings from the learner's own rate at which rates end: beyond, nothing is learned either way
+SCORE = "expected_accuracy"  # the accuracy that choices have on average: they are not drawn, so it varies less
 
 
 def is_open(trial: TrialConfig) -> bool:
@@ -66,7 +68,7 @@ def findings(trial: TrialConfig, read: Read) -> dict[str, Any]:
     if trial.tuning is not None:
         tuned = _tuned(trial, read)
         table = [
-            {"batch": batch, "eta_w": tuned.rate(power), "accuracy": score if np.isfinite(score) else None}
+            {"batch": batch, "eta_w": tuned.rate(power), SCORE: score if np.isfinite(score) else None}
             for batch, scores in tuned.scores.items()
             for power, score in sorted(scores.items())
         ]
@@ -118,7 +120,7 @@ class _Tuned(NamedTuple):
     """A grid of batches and rates as far as it has got: the rates are `base` times powers of 2."""
 
     base: float
-    scores: dict[int, dict[int, float]]  # by batch and power: mean accuracy; minus infinity where a seed diverged
+    scores: dict[int, dict[int, float]]  # by batch and power: mean score; minus infinity where a seed diverged
     trials: list[TrialConfig]  # all so far; the last ones may have no result yet
 
     def rate(self, power: int) -> float:
@@ -164,7 +166,7 @@ def _tuned(trial: TrialConfig, read: Read) -> _Tuned:
 
 def _accuracies(stored: Stored) -> Any:
     """Return the accuracy of every learner, minus infinity for those that diverged."""
-    accuracy = stored.variables["accuracy"][1]
+    accuracy = stored.variables[SCORE][1]
     return np.where(np.isfinite(accuracy), accuracy, -np.inf)
 
 
@@ -173,12 +175,10 @@ def _next_powers(scores: Mapping[int, float]) -> list[int]:
     if not scores:
         return list(range(-WIDTH, WIDTH + 1))
     low, high, best = min(scores), max(scores), max(scores.values())
-    if max(-low, high) > FURTHEST:
-        raise ConfigError(f"tuning finds no best eta_w within a factor of 2^{FURTHEST} of the learner's own")
     powers: list[int] = []
-    if scores[low] == best:
+    if scores[low] == best and low > -FURTHEST:
         powers += range(low - WIDTH, low)
-    if scores[high] == best and np.isfinite(best):
+    if scores[high] == best and np.isfinite(best) and high < FURTHEST:
         powers += range(high + 1, high + WIDTH + 1)
     return powers
 

@@ -24,7 +24,7 @@ from kenyon.kernels.learning import EpisodeLog, Networks, Step, act, episode_log
 from kenyon.learning import metropolis
 from kenyon.learning.protocol import Diverged, Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
-from kenyon.learning.switches import Default, acting, settle
+from kenyon.learning.switches import DEPENDENT, Default, acting, settle
 from kenyon.readout import Readout, standardise
 
 ROWS = 2  # fewest outputs that the kernel works on; unused ones stay at zero
@@ -355,7 +355,7 @@ class Learner:
             False,
             isinstance(self.rule, Regression),
             np.float32(self.rule.target),
-            1.0 / (self.period or 1),  # without a search, nothing reads the running average
+            1.0 / (self.period or DEPENDENT["period"].default),  # without a search, nothing reads the average
         )
 
     @property

@@ -10,6 +10,7 @@ from kenyon.paper.plan import Results, nearest_size
 from kenyon.paper.style import FIVE
 
 FROM_ZERO = "Composed from 0"
+CONTROLS = ("Centred", "Standardised")  # the step of Normalised without thresholds
 PANELS = {
     "theta_mean": ("Mean threshold", r"mean of $\theta$"),
     "theta_sd": ("Spread over neurons", r"standard deviation of $\theta$"),
@@ -20,7 +21,11 @@ PANELS = {
 def figure_of_accuracy(name: str, wanted: int, results: Results) -> Any:
     """Draw training curves at the wanted size or the nearest, and accuracy against size."""
     data = results.get(name)
-    looks, size, what = parts.named(data, (*FIVE, UNTUNED, FROM_ZERO)), nearest_size(data, wanted), parts.items(data)
+    looks, size, what = (
+        parts.named(data, (*FIVE, UNTUNED, FROM_ZERO, *CONTROLS)),
+        nearest_size(data, wanted),
+        parts.items(data),
+    )
     figure = parts.new_figure(7.6)
     left, right = parts.panels(figure, 1, 2)
     parts.curves(left, data.sel(size=size), looks)
