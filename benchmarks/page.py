@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
@@ -52,7 +51,7 @@ gathering and adding; for updates, reading and writing the weights once. See `be
 def write(found: Found) -> None:
     """Write the page and its pictures."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context(style.RC):
+    with style.context():
         systems(found.tables).savefig(PICTURES / "systems.png", dpi=160)
         growth(found.curves).savefig(PICTURES / "growth.png", dpi=160)
     (DOCS / "benchmarks.md").write_text(text(found), encoding="utf-8")
