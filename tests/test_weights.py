@@ -183,6 +183,22 @@ def test_nothing_of_a_reservoir_can_be_set(reservoir, name):
         delattr(reservoir, name)
 
 
+class Listening(kn.Reservoir):
+    """A reservoir of a user's own, with something to remember."""
+
+
+def test_a_subclass_may_add_attributes_but_not_change_ours():
+    own = Listening.from_weights(W_in=DRAWN.W_in, W=DRAWN.W, leak_rate=0.2)
+    own.heard, own._times = ["something"], 1
+    again = pickle.loads(pickle.dumps(own))
+    assert (type(again), again.heard, again._times) == (Listening, ["something"], 1)
+    np.testing.assert_array_equal(states(again), states(DRAWN))
+    del own.heard
+    for name in ("W_in", "leak_rate", "spectral_radius", "run"):
+        with pytest.raises(AttributeError, match=f"{name} cannot be set"):
+            setattr(own, name, 0.5)
+
+
 def _item(weights):
     weights[0, int(weights.indices[0])] = 0.0
 

@@ -41,6 +41,7 @@ SETTINGS: dict[str, Callable[[str, Any], Any]] = {  # those of a reservoir, and 
     "input_gain": partial(_checks.real, low=0.0, high=_checks.LARGE, open_low=True),
 }
 STATE = {*SETTINGS, "seed", "weights_sha256", "W", "W_in"}  # what a reservoir consists of
+DERIVED = {"_network", "_sorted", "_laid_out", "_radius"}  # what is computed from it
 
 
 class Batch(NamedTuple):
@@ -193,14 +194,14 @@ class Reservoir:
 
     def __getstate__(self) -> dict[str, Any]:
         self._check_unedited()
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return {name: value for name, value in vars(self).items() if name not in DERIVED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take settings and weights, from a constructor, a copy or a file, and lay [rho W | W_in] out for the kernels.
 
         Kernels check nothing, so what they depend on is checked here.
         """
-        if unknown := state.keys() - STATE:
+        if type(self) is Reservoir and (unknown := state.keys() - STATE):
             raise ValueError(f"a reservoir has no {', '.join(sorted(unknown))}")
         n_neurons, n_inputs, leak_rate = (check_setting(name, state[name]) for name in CHECKED)
         for name, width in (("W", n_neurons), ("W_in", n_inputs)):
@@ -217,10 +218,17 @@ class Reservoir:
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{name} cannot be set: a reservoir cannot be changed once it is made; {INSTEAD}")
+        self._refuse(name, "set")
+        super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{name} cannot be deleted: a reservoir cannot be changed once it is made; {INSTEAD}")
+        self._refuse(name, "deleted")
+        super().__delattr__(name)
+
+    def _refuse(self, name: str, what: str) -> None:
+        """Refuse to change an attribute, except those that a subclass adds."""
+        if type(self) is Reservoir or name in STATE or hasattr(Reservoir, name):
+            raise AttributeError(f"{name} cannot be {what}: a reservoir cannot be changed once it is made; {INSTEAD}")
 
     def _check_unedited(self) -> None:
         """Refuse weights that were edited through SciPy, which can put new arrays in the place of read-only ones."""

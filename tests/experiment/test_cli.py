@@ -196,7 +196,7 @@ def test_the_version_can_be_printed(call):
         (["run", "tiny.toml", "--out", "tiny.toml/x"], "cannot be written: not a directory; choose a folder"),
         (["status", "nowhere"], "nowhere is not a folder of results"),
         (["export", "nowhere", "a.csv"], "nowhere is not a folder of results"),
-        (["export", "nowhere", "a.csv", "--everything", "--experiment", "x"], "nowhere is not a folder of results"),
+        (["export", ".", "a.csv", "--everything", "--experiment", "x"], "experiment must be left out with everything"),
         (["export", ".", "a.txt"], "a.txt must end in .csv or .parquet"),
         (["plot", "nowhere"], "nowhere is not a folder of results"),
         (["plot", ".", "--out", "a.gif"], "a.gif must end in .png, .svg, .pdf"),

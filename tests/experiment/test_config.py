@@ -234,6 +234,19 @@ def test_mistakes_of_some_cases_are_told_with_their_numbers():
     ]  # fmt: skip
 
 
+def test_mistakes_of_a_learner_with_lists_are_told_as_the_file_has_it():
+    learners = {
+        "N": {"kind": "Normalised", "mu": [0.1, 0.15, 5.0], "batch": "x"},
+        "N b": {"kind": "Ridge", "c": [1, 2]},
+    }
+    with pytest.raises(ConfigError) as error:
+        load_experiment({"learners": learners})
+    assert [line.partition(" ")[0] for line in error.value.args[:1]] == ["learners.N.batch:"]
+    assert sorted(line.split(" must")[0].split(" is")[0] for line in error.value.args[1:]) == [
+        "learners.N b.c", "learners.N.mu",
+    ]  # fmt: skip
+
+
 def test_a_mistake_in_all_trials_is_looked_into_once(monkeypatch):
     attempt, attempts = Trials._attempt, []
     monkeypatch.setattr(Trials, "_attempt", lambda *arguments: attempts.append(1) or attempt(*arguments))

@@ -193,6 +193,7 @@ LISTS = list(range(1, 400))
         ("task = {kind = 'sequence', n_bases = 100000, resample = 10000}", "above 100000"),
         ("task.noise = inf", "finite"),
         ('task.odours = "' + "x" * 5000 + '"', "must be one of"),
+        ("learners.Composed = {eta_w = [{a = 1.0}]}", r"eta_w: input should be a valid number, not {'a': 1.0}"),
         ("preset = []", "preset must be one of"),
         ("tune = 3", "tune must be a table"),
     ],

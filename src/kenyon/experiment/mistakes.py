@@ -47,9 +47,13 @@ def trial_config(settings: Settings) -> TrialConfig:
 
 
 class Trials:
-    """Makes trials of plain settings, as a file has them, and notes every mistake once."""
+    """Makes trials of plain settings, as a file has them, and notes every mistake once.
 
-    def __init__(self) -> None:
+    `names` are those that learners had before their lists were expanded, by the names that they have now.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
         self.mistakes: list[str] = []
         self._wrong: set[tuple[Place, str]] = set()  # settings that were left out before, and their values
         self._possible: set[str] = set()  # tasks and reservoirs that can be made
@@ -61,7 +65,7 @@ class Trials:
         while isinstance(made := self._attempt(rest), list):
             tables = {place[:-1] for place in left_out}  # these may lack what was left out
             lines = [mistake.line for mistake in made if not (mistake.lacks and mistake.place in tables)]
-            self.mistakes += [line for line in lines if line not in self.mistakes]
+            self.mistakes = list(dict.fromkeys([*self.mistakes, *map(self._as_given, lines)]))
             places = [mistake.place for mistake in made]
             self._wrong |= {(place, repr(value_at(rest, place))) for place in places}
             left_out += places
@@ -69,6 +73,11 @@ class Trials:
             if rest == before:
                 return None
         return made if rest == settings else None
+
+    def _as_given(self, line: str) -> str:
+        """Return a line about a learner with the name that the file has."""
+        new = max((name for name in self._names if line.startswith(f"learners.{name}")), key=len, default="")
+        return line.replace(new, self._names[new], 1) if new else line
 
     def _attempt(self, settings: Settings) -> TrialConfig | list[Mistake]:
         """Return a trial, or what was found to be wrong first."""
@@ -95,6 +104,16 @@ class Trials:
             return [_placed(("reservoir",), error, type(trial.reservoir).model_fields)]
         self._possible.add(settings)
         return []
+
+
+def by_case(mistakes: Sequence[Sequence[str]]) -> list[str]:
+    """Return the mistakes of all cases once each, with the numbers of cases where not all have them."""
+    lines = []
+    for mistake in dict.fromkeys(mistake for noted in mistakes for mistake in noted):
+        having = [number for number, noted in enumerate(mistakes, 1) if mistake in noted]
+        alike = len(having) == len(mistakes)
+        lines.append(mistake if alike else f"case {', '.join(map(str, having))}: {mistake}")
+    return lines
 
 
 def value_at(settings: Any, place: Place) -> Any:

@@ -16,12 +16,13 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.learner_settings import LEARNERS, is_own, over_preset, settings_of
-from kenyon.experiment.mistakes import SOUND, Place, Settings, Trials, without
+from kenyon.experiment.mistakes import SOUND, Place, Settings, Trials, by_case, value_at, without
 from kenyon.experiment.presets import PRESETS, Preset
 from kenyon.experiment.settings import ConfigError, noting, refuse_unknown, unknown_kind
 from kenyon.experiment.stage_settings import PrelearningConfig
@@ -136,23 +137,13 @@ def expand(settings: Settings) -> list[TrialConfig]:
         mistakes.append(noted)
     trials: dict[str, TrialConfig] = {}
     for plan, noted in zip(plans, mistakes, strict=True):
-        made = Trials()
+        made = Trials(plan.names if plan else {})
         found = [made.make(chosen) for chosen in plan.choices()] if plan else []
         trials.update({trial.id: trial for trial in found if trial})
         noted += made.mistakes
     if any(mistakes):
-        raise ConfigError(*_by_case(mistakes))
+        raise ConfigError(*by_case(mistakes))
     return list(trials.values())
-
-
-def _by_case(mistakes: Sequence[Sequence[str]]) -> list[str]:
-    """Return the mistakes of all cases once each, with the numbers of cases where not all have them."""
-    lines = []
-    for mistake in dict.fromkeys(mistake for noted in mistakes for mistake in noted):
-        having = [number for number, noted in enumerate(mistakes, 1) if mistake in noted]
-        alike = len(having) == len(mistakes)
-        lines.append(mistake if alike else f"case {', '.join(map(str, having))}: {mistake}")
-    return lines
 
 
 class _Plan(NamedTuple):
@@ -161,6 +152,7 @@ class _Plan(NamedTuple):
     settings: Settings
     lists: dict[Place, list[Any]]
     groups: list[list[Place]]
+    names: Mapping[str, str] = MappingProxyType({})  # of learners, as the file has them
 
     @property
     def n_choices(self) -> int:
@@ -194,14 +186,15 @@ def _plan(settings: Settings) -> tuple[_Plan | None, list[str]]:
         preset = _preset(settings, mistakes)
         settings = _with_preset({key: value for key, value in settings.items() if key in KEYS}, preset, mistakes)
         settings = _seeded(settings, mistakes)
-        learners = _expand_learners(settings["learners"], zipped, mistakes)
+        learners, names = _expand_learners(settings["learners"], zipped, mistakes)
     except ConfigError as error:
         return None, [*mistakes, *error.args]
     settings["learners"] = {
         name: over_preset(table, preset.by_kind.get(table["kind"], {})) for name, table in learners.items()
     }
     settings = _with_prelearner(settings, preset)
-    return _grouped(settings, [group for group in zipped if group[0][0] != "learners"], mistakes), mistakes
+    plan = _grouped(settings, [group for group in zipped if group[0][0] != "learners"], mistakes)
+    return plan._replace(names=names), mistakes
 
 
 def _preset(settings: Settings, mistakes: list[str]) -> Preset:
@@ -269,19 +262,21 @@ def _seeded(settings: Settings, mistakes: list[str]) -> Settings:
     return settings
 
 
-def _expand_learners(learners: Settings, zipped: list[list[Place]], mistakes: list[str]) -> Settings:
-    """Return a learner for each choice from a learner's lists, named after what was chosen."""
+def _expand_learners(
+    learners: Settings, zipped: list[list[Place]], mistakes: list[str]
+) -> tuple[Settings, dict[str, str]]:
+    """Return a learner for each choice from a learner's lists, named after what was chosen, and the names before."""
     expanded: Settings = {}
+    names: dict[str, str] = {}
     for name, settings in learners.items():
         own = [[path[2:] for path in group] for group in zipped if group[0][:2] == ("learners", name)]
         plan = _grouped(settings, own, mistakes, f"learners.{name}.")
         if plan.n_choices > LIMIT:
             raise ConfigError(f"learners.{name}: its lists ask for {plan.n_choices} learners, above {LIMIT}")
         for chosen in plan.choices():
-            values = dict(leaves(chosen))
-            chosen_here = spelt_out((path[-1], values[path]) for path in plan.lists)
-            expanded[f"{name} {chosen_here}".strip()] = chosen
-    return expanded
+            new = f"{name} {spelt_out((path[-1], value_at(chosen, path)) for path in plan.lists)}".strip()
+            expanded[new], names[new] = chosen, name
+    return expanded, names
 
 
 def spelt_out(settings: Iterable[tuple[str, Any]]) -> str:

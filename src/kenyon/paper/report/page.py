@@ -30,8 +30,8 @@ CHOICES = {  # numbers quoted in the section on what the paper left open
     "eta_w": Learner().eta_w,
     "eta_w_on_sequences": ON_SEQUENCES["GradientWeights"]["eta_w"],
     "batches": BATCHES,
-    "starts": STARTS,
-    "steps": STEPS,
+    "prelearning_starts": STARTS,
+    "prelearning_steps": STEPS,
 }
 
 
