@@ -237,8 +237,13 @@ def _print_verdicts(done: Any, as_json: bool) -> None:
     elif done.verdicts:
         words = ", ".join(f"{counts[word]} {word}" for word in ("reproduced", "contradicted", "inconclusive"))
         print(f"{len(done.verdicts)} claims: {words}, in {duration(done.seconds)}")
-        print(f"open {done.folder / 'report.html'} in a browser")
-    else:
+    elif done.report:
+        print(
+            f"done in {duration(done.seconds)}; a quick run is too small to judge the paper's claims, and judges none"
+        )
+    if done.report and not as_json:
+        print(f"open {done.report} in a browser")
+    elif not as_json:
         print(f"the figures are in {done.folder / 'figures'}")
 
 

@@ -15,7 +15,8 @@ KINDS = (kn.Learner, kn.GradientWeights, kn.GradientThresholds, kn.Metropolis, k
 VALUES = {
     "eta_w": (0.0018, 1.0), "eta_theta": (0.00018,), "mu": (0.5, 1.9), "k": (0.005,), "sigma": (0.05,),
     "period": (100,),
-    "beta": (4.0,), "start": (0.0, kn.Percentile(50.0)), "scaling": ("centred",),
+    "beta": (4.0,), "start": (0.0, kn.Percentile(50.0)), "scaling": ("centred",), "batch_cost": ("mean", "sum"),
+    "average_start": ("zero",), "acting": ("current",),
 }  # fmt: skip
 
 

@@ -30,8 +30,25 @@ class Constructed:
         trials = self.plan.parts(figure)[part]
         return _combined([_stored(trial) for trial in trials], trials)
 
+    def found(self, figure, part=""):
+        starts = {"theta_g": 0.5, "starts": [0.0, 0.5, 1.0], "costs": [30.0, 20.0, np.inf]}
+        table = [
+            {"batch": batch, "eta_w": rate, "accuracy": None if rate > 0.003 else 0.5 + 10 * rate / batch}
+            for batch, rate in [(1, 0.0009), (1, 0.0018), (1, 0.0036), (10, 0.0009)]
+        ]
+        tuned = {"best": {"batch": 1, "eta_w": 0.0018}, "table": table}
+        sizes = sorted({trial.task.size for trial in self.plan.parts(figure)[part]})
+        return {size: {"prelearning": starts, "tuning": tuned} for size in sizes}
+
     def provenance(self):
         return [PROVENANCE, {**PROVENANCE, "commit": "def", "seconds": 100.0}]
+
+
+class Full(Constructed):
+    """The same numbers, as if they were of full size, so that there are verdicts on them."""
+
+    def __init__(self):
+        self.get, self.plan = Constructed().get, PLAN._replace(quick=False)
 
 
 def _stored(trial):
@@ -41,6 +58,9 @@ def _stored(trial):
         variables = {"group_accuracy": (("learner", "stage", "group"), rng.uniform(0.5, 1, (len(learners), 5, 5)))}
     else:
         variables = _measures(learners, n, rng)
+    if trial.task.kind == "sequence":
+        for name, kind, n_kinds in (("position_accuracy", "position", 3), ("context_accuracy", "context", 2)):
+            variables[name] = (("learner", kind), rng.uniform(0.5, 1, (len(learners), n_kinds)))
     variables |= {
         "training_accuracy": (("learner", "episode"), rng.uniform(0.5, 1, (len(learners), 3))),
         "diverged_at": (("learner",), np.array([_diverged_at(name) for name in learners])),

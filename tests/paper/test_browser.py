@@ -7,7 +7,7 @@ import pytest
 from kenyon.paper.plan import FIGURES
 from kenyon.paper.report import write_report
 from tests.paper import chromium
-from tests.paper.constructed import Constructed, pictures, verdicts
+from tests.paper.constructed import Constructed, Full, pictures, verdicts
 
 pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="no Chromium (Debian: apt-get install chromium)")
 
@@ -41,7 +41,14 @@ CONTRAST = """
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     out = folder / "report.html"
-    write_report(Constructed(), verdicts(), pictures(folder / "figures"), out, 12.0)
+    write_report(Full(), verdicts(), pictures(folder / "figures"), out, 12.0)
+    return out
+
+
+@pytest.fixture(scope="module")
+def quick_report(report):
+    out = report.with_name("quick.html")
+    write_report(Constructed(), [], report.parent / "figures", out, 12.0)
     return out
 
 
@@ -160,6 +167,18 @@ def test_page_without_its_script_has_pictures_and_all_claims(page, report, tmp_p
     shown = "(element) => element.checkVisibility()"
     assert page.run(f"[...document.querySelectorAll('.static img, #claims-table tr')].every({shown})")
     assert not page.run(f"[...document.querySelectorAll('#theta, #filter, #code')].some({shown})")
+
+
+def test_quick_run_has_rules_in_place_of_verdicts_and_a_panel_that_moves(page, quick_report):
+    page.open(quick_report.as_uri())
+    assert page.of("Runtime.exceptionThrown") == []
+    assert page.run("document.querySelectorAll('#claims-table tbody tr').length") == 32
+    assert page.run("document.querySelectorAll('.verdict, #filter').length") == 0
+    before = page.run(DRAWING)
+    page.run("{const s = document.getElementById('theta'); s.value = 40; s.dispatchEvent(new Event('input'));}")
+    assert page.run(DRAWING) != before
+    page.size(320)
+    assert page.run("document.documentElement.scrollWidth") <= 320
 
 
 def test_every_control_has_a_name(page):

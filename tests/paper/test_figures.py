@@ -225,14 +225,18 @@ def test_unknown_figures_are_refused_by_name():
         draw("S9", QUICK)
 
 
-def test_figure_1_names_the_odours_of_the_first_base():
+def test_figure_1_shows_all_sequences_of_the_first_base():
     trial = QUICK.plan.parts("1")["sequence"][0]
     task = trial.task.build(trial.seed)
     shown = [text.get_text() for text in texts(picture("1"))]
-    for item in range(4, 8):  # the middle position: two perturbations in two contexts
-        assert all(style.odour(name) in shown for name in task.names(item))
-    tags = [text for text in shown if text.startswith("class ")][-4:]
-    assert tags == [f"class {label}" for label in task.labels[4:8]]
+    key = next(text for text in shown if text.startswith("A\u00a0")).replace("\u00a0", " ").replace("\n", " ")
+    names = dict(reversed(entry.split(" ", 1)) for entry in key.split(", "))
+    order = [(2, 0), (2, 1), (1, 0), (1, 1), (0, 0), (0, 1)]  # position, perturbation; then own and new context
+    items = [position * 4 + perturbation * 2 + context for position, perturbation in order for context in range(2)]
+    sequences = [[names[style.odour(name)] for name in task.names(item)] for item in items]
+    expected = [[*letters, f"class {task.labels[item]}"] for letters, item in zip(sequences, items, strict=True)]
+    drawn = [text for text in shown if (len(text) == 1 and text.isupper()) or text.startswith("class ")]
+    assert drawn[-48:] == [text for row in expected for text in row]
 
 
 def test_dilutions_are_powers_of_ten():

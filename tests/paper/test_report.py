@@ -5,7 +5,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from kenyon.experiment.presets import BATCHES
 from kenyon.experiment.reports import duration
+from kenyon.learning.prelearning import STARTS, STEPS
+from kenyon.paper.claims import CLAIMS
 from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
 from kenyon.paper.report import ours, write_report
 from kenyon.paper.report.findings import finding
@@ -14,8 +17,9 @@ from kenyon.paper.report.page import HEAVY, again, effect_words, picture
 from kenyon.paper.report.panel import Trained, interpolated, overlap, panel
 from kenyon.paper.report.panel_view import curves
 from kenyon.paper.report.text import learner_name, number, quantity, spread, symbols
+from kenyon.paper.report.words import changes, choices
 from kenyon.paper.verdicts import Effect, Verdict
-from tests.paper.constructed import PROVENANCE, Constructed, pictures, verdicts
+from tests.paper.constructed import PROVENANCE, Constructed, Full, pictures, verdicts
 
 BAD = "<script>alert(1)</script>"
 VOID = {"meta", "link", "input", "img", "br", "use", "path", "circle", "rect", "line", "polyline"}
@@ -45,7 +49,7 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def results():
-    return Constructed()
+    return Full()
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +65,19 @@ def page(results, folder):
 
 
 @pytest.fixture(scope="module")
+def quick_page(folder):
+    out = folder.parent / "quick" / "report.html"
+    out.parent.mkdir()
+    write_report(Constructed(), [], folder, out, 60.0)
+    return out.read_text()
+
+
+@pytest.fixture(scope="module")
 def reader(page):
+    return read(page)
+
+
+def read(page):
     reader = Reader()
     reader.feed(page)
     return reader
@@ -69,7 +85,7 @@ def reader(page):
 
 def test_page_is_whole_and_alone_in_its_folder(page, folder):
     assert page.rstrip().endswith("</html>")
-    assert sorted(path.name for path in folder.parent.iterdir()) == ["figures", "report.html"]
+    assert {path.name for path in folder.parent.iterdir()} - {"quick"} == {"figures", "report.html"}
 
 
 def test_nothing_is_left_behind_when_writing_fails(results, folder, tmp_path, monkeypatch):
@@ -111,18 +127,29 @@ def test_headline_counts_verdicts_and_time(page):
     assert "Done in 13 min: 2 trials with 2 min of computing in all, on A &lt;fast&gt; CPU" in page
 
 
-def test_quick_run_is_marked_on_top_and_at_every_figure(page):
-    assert page.count('class="quick small">Quick run: small sizes, not the paper') == len(FIGURES) + 1
-    assert page.index('class="quick"') < page.index("<h1>")
+def test_quick_run_is_marked_on_top_and_at_every_figure(quick_page):
+    assert quick_page.count('class="quick small">Quick run: small sizes, not the paper') == len(FIGURES) + 1
+    assert quick_page.index('class="quick"') < quick_page.index("<h1>")
 
 
-def test_full_run_is_not_marked_as_quick(results, folder, tmp_path):
-    class Full(Constructed):
-        def __init__(self):
-            self.get, self.plan = results.get, results.plan._replace(quick=False)
+def test_quick_run_shows_what_claims_will_be_judged_by_and_no_verdict(quick_page):
+    assert "Too small to judge" in quick_page
+    for claim in CLAIMS:
+        assert all(symbols(words) in quick_page for words in (claim.statement, claim.rule, claim.bound))
+    assert quick_page.count("not judged</td>") == len(CLAIMS)
+    assert 'class="verdict' not in quick_page
+    assert "claims reproduced" not in quick_page
 
-    write_report(Full(), verdicts(), folder, tmp_path / "report.html", 1.0)
-    assert "uick run" not in (tmp_path / "report.html").read_text()
+
+def test_quick_page_is_whole(quick_page):
+    reader = read(quick_page)
+    assert reader.open == []
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {link.removeprefix("#") for link in reader.links} <= set(reader.ids)
+
+
+def test_full_run_is_not_marked_as_quick(page):
+    assert "uick run" not in page
 
 
 def test_words_from_outside_are_escaped(page):
@@ -182,6 +209,23 @@ def test_tables_of_means_have_a_row_per_learner_and_a_column_per_size(results):
     assert table.head == ["stimuli", "20", "110", "176"]
     rows = {first: rest for first, *rest in table.rows}
     assert rows["Composed"] == [f"{value:.3f}" for value in data.sel(learner="Composed").mean("seed").values]
+
+
+def test_what_was_found_first_is_shown_with_all_that_was_tried(results):
+    starts, rates = finding("2", results).tables[-2:]
+    assert starts.rows == [["0.00", "30.0", ""], ["0.50", "20.0", "chosen"], ["1.00", "diverged", ""]]
+    assert rates.head == ["eta_W", "0.0009", "0.0018", "0.0036"]
+    assert rates.rows[0] == ["20, batch 1", "0.509", "0.518*", "diverged"]
+    assert rates.rows[1] == ["20, batch 10", "0.501", "", ""]
+
+
+def test_accuracy_on_sequences_is_told_by_position_and_context(results):
+    table = next(table for table in finding("4", results).tables if "perturbed" in table.caption)
+    assert table.head == ["learner", "first", "middle", "last", "own context", "new context"]
+    at = results.get("4").isel(size=-1).sel(learner="Composed")
+    row = next(row for row in table.rows if row[0] == "Composed")
+    assert row[2] == spread(at.position_accuracy.isel(position=1), 3)
+    assert row[5] == spread(at.context_accuracy.isel(context=1), 3)
 
 
 def test_where_our_learner_is_behind_is_counted_and_listed_but_for_ties(results, monkeypatch):
@@ -246,6 +290,23 @@ def test_halved_rates_and_divergence_are_told(results):
     assert [change.learner for change in found] == ["threshold start=0", "threshold start=0.2"]
     assert {change.figure for change in found} == {"S4"}
     assert all(change.runs == change.of for change in found)
+
+
+def test_every_choice_and_change_is_told(page):
+    for row in (*choices(), *changes()):
+        assert all(symbols(words) in page for words in row)
+
+
+def test_choices_name_the_numbers_that_the_code_has():
+    words = " ".join(choice.ours for choice in choices())
+    shown = [f"{STEPS:,} batches", f"batch {BATCHES[0]}, {BATCHES[1]} and {BATCHES[2]}", "300,000 episodes"]
+    sizes = {figure: sorted({trial.task.size for trial in Plan().experiment(figure).trials}) for figure in ("2", "4")}
+    assert STARTS == 10
+    assert {trial.n_episodes for trial in Plan().experiment("4").trials} == {300_000}
+    for name in sizes:
+        *first, last = map(str, sizes[name])
+        shown.append(f"{', '.join(first)} and {last}")
+    assert all(number in words for number in shown)
 
 
 def test_heavy_svg_gives_way_to_png(tmp_path):

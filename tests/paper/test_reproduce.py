@@ -9,6 +9,7 @@ from kenyon import cli
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.store import StoreError
 from kenyon.paper import plan
+from kenyon.paper.claims import judge
 from kenyon.paper.plan import CLAIMS, FIGURES, Plan, Results
 from kenyon.paper.reproduce import reproduce, rewrite
 
@@ -40,10 +41,25 @@ def test_every_figure_and_claim_and_the_report_are_there(folder):
             assert (folder / "figures" / f"figure{figure}.{kind}").stat().st_size > 1000
     claims = json.loads((folder / "claims.json").read_text())
     assert [claim["number"] for claim in claims["claims"]] == list(range(1, 33))
-    assert claims["quick"] is True
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "quick run" in page.lower()
     assert all(claim["claim"].split()[0] in page for claim in claims["claims"])
+
+
+def test_a_quick_run_judges_nothing(folder, capsys):
+    claims = json.loads((folder / "claims.json").read_text())
+    assert claims["quick"] is True
+    assert all(set(claim) == {"number", "claim", "test", "bound"} for claim in claims["claims"])
+    cli.main(["report", str(folder)])
+    told = capsys.readouterr().out
+    assert "too small to judge" in told
+    assert "reproduced" not in told.replace(str(folder), "")
+
+
+def test_all_claims_can_be_judged_from_what_was_run(folder):
+    found = judge(Results(folder / "results", Plan(2, True)))
+    assert [verdict.number for verdict in found] == list(range(1, 33))
+    assert all(verdict.effects for verdict in found)
 
 
 def test_what_was_run_is_not_run_again_and_the_report_can_be_written_anew(folder, monkeypatch):

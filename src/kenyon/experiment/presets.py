@@ -20,7 +20,7 @@ SEQUENCE = {
     "reservoir": {"leak_rate": 0.1, "spectral_radius": 0.95},
     "n_episodes": 300_000,
 }
-# On sequences the plain readout diverges at the paper's 0.0018, more than twice the largest stable rate.
+# On sequences the plain readout diverges at the 0.0018 of the paper's table, more than twice the largest stable rate.
 ON_SEQUENCES: dict[str, dict[str, Any]] = {
     "GradientWeights": {"eta_w": 0.00045},
     "GradientThresholds": {"batch": 10},

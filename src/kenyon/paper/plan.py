@@ -19,6 +19,7 @@ from kenyon.experiment.first_stages import FirstStages
 from kenyon.experiment.mistakes import Settings
 from kenyon.experiment.presets import FIVE
 from kenyon.experiment.results import combine
+from kenyon.experiment.stages import findings, is_open
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment, expand, read_file
 from kenyon.paper.readings import THIN, reading
@@ -85,6 +86,12 @@ class Results(NamedTuple):
         """Return all trials of a figure as they ran, with what first stages found."""
         experiment = self.plan.experiment(figure)
         return experiment._replace(trials=tuple(FirstStages(Store(self.folder)).settle(experiment.trials)))
+
+    def found(self, figure: str, part: str = "") -> dict[int, dict[str, Any]]:
+        """Return what was found before a part of a figure ran, by size: the start, batch and rate, and all tried."""
+        stages = FirstStages(Store(self.folder))
+        trials = {trial.task.size: trial for trial in self.plan.parts(figure)[part] if is_open(trial)}
+        return {size: findings(trial, stages.read) for size, trial in sorted(trials.items())}
 
     def provenance(self) -> list[dict[str, Any]]:
         """Return where, when and for how long each trial of the plan ran."""

@@ -2,7 +2,7 @@
 
 DIR/results/       one file per trial, shared by all figures
 DIR/figures/       figure1.svg, .pdf, .png, ...
-DIR/claims.json    the verdicts
+DIR/claims.json    the verdicts; of a quick run, which judges nothing, what claims will be judged by
 DIR/report.html    everything on one page
 """
 
@@ -21,6 +21,7 @@ from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.reports import Report
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment
+from kenyon.paper.claims import CLAIMS as RULES
 from kenyon.paper.claims import judge
 from kenyon.paper.figures import save
 from kenyon.paper.plan import CLAIMS, FIGURES, Plan, Results
@@ -34,8 +35,9 @@ class Reproduced(NamedTuple):
     """The outcome of a reproduction."""
 
     folder: Path
-    verdicts: list[Verdict]  # none unless all figures were asked for
+    verdicts: list[Verdict]  # none unless all figures were asked for, at full size
     seconds: float  # of all runs together
+    report: Path | None  # the page, if all figures were asked for
 
 
 def reproduce(
@@ -59,7 +61,7 @@ def reproduce(
     seeds
         Number of seeds: 10 by default, 2 if quick.
     quick
-        Whether to run small sizes, to see it work.
+        Whether to run small sizes, to see it work. They are too small to judge the claims, so none is.
     workers, cluster, report
         As in `run_experiment`.
     """
@@ -83,11 +85,10 @@ def reproduce(
         store.register(results.experiment(name))
     report.say(f"drawing {len(figures)} figures")
     _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
-    verdicts = judge(results) if everything else []
-    seconds = _clock(folder, plan, time.monotonic() - start)
-    if verdicts:
-        _write(folder, results, verdicts, seconds)
-    return Reproduced(folder, verdicts, seconds)
+    if everything:
+        verdicts = _judged(results)
+        return _written(folder, results, verdicts, _clock(folder, plan, time.monotonic() - start))
+    return Reproduced(folder, [], _clock(folder, plan, time.monotonic() - start), None)
 
 
 def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
@@ -98,9 +99,7 @@ def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
         raise StoreError(f"{folder} holds no reproduction: make one with kenyon reproduce --out {folder}")
     results = Results(folder / "results", Plan(int(clock["seeds"]), bool(clock["quick"])))
     _draw(FIGURES, results, folder / "figures", 1 if workers == 0 else 2)
-    verdicts = judge(results)
-    _write(folder, results, verdicts, float(clock["seconds"]))
-    return Reproduced(folder, verdicts, float(clock["seconds"]))
+    return _written(folder, results, _judged(results), float(clock["seconds"]))
 
 
 def _draw(figures: Sequence[str], results: Results, folder: Path, processes: int) -> None:
@@ -113,11 +112,21 @@ def _draw(figures: Sequence[str], results: Results, folder: Path, processes: int
         list(pool.map(save, figures, [results] * len(figures), [folder] * len(figures)))
 
 
-def _write(folder: Path, results: Results, verdicts: list[Verdict], seconds: float) -> None:
-    contents = {"quick": results.plan.quick, "seeds": results.plan.seeds, "seconds": round(seconds, 1)}
+def _judged(results: Results) -> list[Verdict]:
+    """Return the verdicts; none on quick results, whose sizes say nothing about the paper."""
+    return [] if results.plan.quick else judge(results)
+
+
+def _written(folder: Path, results: Results, verdicts: list[Verdict], seconds: float) -> Reproduced:
+    """Write claims and report."""
+    contents: dict[str, Any] = {"quick": results.plan.quick, "seeds": results.plan.seeds, "seconds": round(seconds, 1)}
     claims = [{**verdict._asdict(), "effects": [_plain(effect) for effect in verdict.effects]} for verdict in verdicts]
-    Store(folder).put("claims.json", json.dumps({**contents, "claims": claims}, indent=1, allow_nan=False))
-    write_report(results, verdicts, folder / "figures", folder / "report.html", seconds)
+    rules = [{"number": rule.number, "claim": rule.statement, "test": rule.rule, "bound": rule.bound} for rule in RULES]
+    contents["claims"] = claims or rules
+    Store(folder).put("claims.json", json.dumps(contents, indent=1, allow_nan=False))
+    page = folder / "report.html"
+    write_report(results, verdicts, folder / "figures", page, seconds)
+    return Reproduced(folder, verdicts, seconds, page)
 
 
 def _plain(effect: Effect) -> dict[str, Any]:

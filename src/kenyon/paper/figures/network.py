@@ -19,8 +19,8 @@ STEP = 0.01  # seconds
 
 def figure1(results: Results) -> Any:
     """Draw the network, one real episode of the static task, and one real base of the sequence task."""
-    figure = parts.new_figure(18.5)
-    top, middle, bottom = figure.subfigures(3, 1, height_ratios=[4.9, 5.6, 7.6])
+    figure = parts.new_figure(19.5)
+    top, middle, bottom = figure.subfigures(3, 1, height_ratios=[4.9, 5.4, 9.2])
     network = top.subplots()
     draw_network(network)
     parts.title(network, "a", "The network: only thresholds and readout learn")
@@ -28,7 +28,7 @@ def figure1(results: Results) -> Any:
     sequences = bottom.subplots()
     trial = results.plan.parts("1")["sequence"][0]
     draw_sequences(sequences, trial.task.build(trial.seed))
-    parts.title(sequences, "e", "How sequences are built: perturbation and context together decide the class")
+    parts.title(sequences, "e", "How sequences are built: a base is perturbed at each of its three positions")
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
@@ -16,8 +17,9 @@ PERTURBED, NEW = "#F3D9E6", "0.93"
 NEURONS = (  # positions of some, off any grid
     (4.3, 0.8), (4.0, 1.7), (4.2, 2.6), (4.6, 3.5), (6.9, 0.6), (5.6, 1.5), (6.6, 2.6), (6.2, 3.6), (7.4, 1.8)
 )  # fmt: skip
-LETTERS = {(0, 0): "APC", (0, 1): "DPE", (1, 0): "AQC", (1, 1): "FQG"}  # of sequences, by perturbation and context
-LEFT, STRIDE = 2.25, 3.85  # of the odours of a sequence
+BLOCKS = {2: ("last", 4.95), 1: ("middle", 3.35), 0: ("first", 1.75)}  # position perturbed: its name, and its height
+CONTEXTS = {"own context": 4.2, "new context": 10.6}  # and where its sequences begin
+LEFT, WIDTH, SMALL = 4.2, 3.9, 1.15  # of the base, and widths of its boxes and of those of other sequences
 
 
 def draw_network(ax: Any) -> None:
@@ -80,20 +82,46 @@ def _arrow(
 
 
 def draw_sequences(ax: Any, task: Task) -> None:
-    """Draw the sequences that perturb the middle of a base, by the names of their odours, and count the rest."""
-    _paper(ax, 17, -0.1, 6.6)
+    """Draw all sequences of a base: perturbed at each of its three positions, in their own and in new contexts."""
+    _paper(ax, 17, -1.45, 7.5)
     items, labels = _first_base(task)
     base = [items[1, 0, 0, 0], items[0, 0, 0, 1], items[0, 0, 0, 2]]
-    ax.text(0.05, 6.1, "base", va="center")
-    _row(ax, 6.1, [_name(task, i) for i in base], "ABC", [NEW] * 3)
-    for ((perturbation, context), letters), y in zip(LETTERS.items(), (4.7, 3.75, 2.4, 1.45), strict=True):
-        names = [_name(task, i) for i in items[1, perturbation, context]]
-        _row(ax, y, names, letters, [NEW, PERTURBED, NEW])
-        ax.text(0.05, y, "own context" if context == 0 else "new context", va="center")
-        label = int(labels[1, perturbation, context])
-        _box(ax, (13.95, y - 0.26), 1.35, 0.52, 0.25, facecolor=CLASSES[label % 2], linewidth=0)
-        ax.text(13.95 + 0.675, y, f"class {label}", ha="center", va="center", fontsize=7)
-    _count(ax, task)
+    letters = _letters([*base, *items[::-1].ravel()])
+    _base(ax, [f"{letters[int(item)]}  {_name(task, item)}" for item in base])
+    for position, (name, top) in BLOCKS.items():
+        ax.text(0.05, top - 0.36, f"{name} element ({'ABC'[position]})\nperturbed", va="center", linespacing=1.3)
+        for perturbation, context in ((i, j) for i in range(2) for j in range(2)):
+            sequence = [letters[int(item)] for item in items[position, perturbation, context]]
+            x, y = list(CONTEXTS.values())[context], top - 0.72 * perturbation
+            _sequence(ax, x, y, sequence, position, int(labels[position, perturbation, context]))
+    for words, x in CONTEXTS.items():
+        ax.text(x, 5.65, words, va="center")
+    _count(ax, task, letters)
+
+
+def _letters(items: list[Any]) -> dict[int, str]:
+    """Return a letter for every odour, in the order of their first appearance."""
+    return {item: chr(ord("A") + i) for i, item in enumerate(dict.fromkeys(map(int, items)))}
+
+
+def _base(ax: Any, names: list[str]) -> None:
+    ax.text(0.05, 6.8, "base sequence,\nitself not shown", va="center", linespacing=1.3)
+    for i, (name, time) in enumerate(zip(names, ("0 – 0.1 s", "0.1 – 0.2 s", "0.2 – 0.3 s"), strict=True)):
+        x = LEFT + (WIDTH + 0.15) * i
+        _box(ax, (x, 6.5), WIDTH, 0.6, 0.12, facecolor=NEW, edgecolor="0.4", linewidth=0.6)
+        ax.text(x + WIDTH / 2, 6.8, name, va="center", ha="center", fontsize=7)
+        ax.text(x + WIDTH / 2, 6.28, time, ha="center", va="center", color=FAINT, fontsize=7)
+
+
+def _sequence(ax: Any, x: float, y: float, letters: list[str], perturbed: int, label: int) -> None:
+    """Draw three odours by their letters, the perturbed one in another colour, and their class."""
+    for i, letter in enumerate(letters):
+        colour, left = PERTURBED if i == perturbed else NEW, x + (SMALL + 0.1) * i
+        _box(ax, (left, y - 0.28), SMALL, 0.56, 0.12, facecolor=colour, edgecolor="0.4", linewidth=0.6)
+        ax.text(left + SMALL / 2, y, letter, va="center", ha="center", fontweight="bold", fontsize=7)
+    left = x + 3 * (SMALL + 0.1) + 0.15
+    _box(ax, (left, y - 0.24), 1.3, 0.48, 0.24, facecolor=CLASSES[label % 2], linewidth=0)
+    ax.text(left + 0.65, y, f"class {label}", ha="center", va="center", fontsize=7)
 
 
 def _first_base(task: Task) -> tuple[Any, Any]:
@@ -107,29 +135,18 @@ def _name(task: Task, item: Any) -> str:
     return odour(task.odours.names[int(item)])
 
 
-def _row(ax: Any, y: float, names: list[str], letters: str, colours: list[str]) -> None:
-    """Draw three odours in a row, each with its letter."""
-    for i, (name, letter, colour) in enumerate(zip(names, letters, colours, strict=True)):
-        x = LEFT + STRIDE * i
-        _box(ax, (x, y - 0.36), STRIDE - 0.2, 0.72, 0.12, facecolor=colour, edgecolor="0.4", linewidth=0.6)
-        ax.text(x + 0.24, y, letter, va="center", ha="center", fontweight="bold")
-        ax.text(x + 0.48, y, name, va="center", fontsize=6.8)
-
-
 def _box(ax: Any, corner: tuple[float, float], width: float, height: float, radius: float, **style: Any) -> None:
     ax.add_patch(FancyBboxPatch(corner, width, height, f"round,pad=0,rounding_size={radius}", **style))
 
 
-def _count(ax: Any, task: Task) -> None:
+def _count(ax: Any, task: Task, letters: dict[int, str]) -> None:
     k = task.n_classes
     n_bases = len(task) // (3 * k * k)
-    for i, text in enumerate(("0 – 0.1 s", "0.1 – 0.2 s", "0.2 – 0.3 s")):
-        ax.text(LEFT + STRIDE * (i + 0.475), 0.82, text, ha="center", va="center", color=FAINT, fontsize=7)
-    ax.text(13.95, 6.1, "itself not shown", va="center", color=FAINT, fontsize=7)
-    swap = "P and Q replace B, each with a class of its own; in a new context each has the other class:"
-    ax.text(0.05, 5.42, swap, va="center")
-    text = f"The same for A and C: 3 positions × {k} perturbations × {k} contexts = {3 * k * k} sequences for a base; "
-    ax.text(0.05, 0.12, text + f"{n_bases} bases: {len(task)} sequences", va="center")
+    text = f"3 positions × {k} perturbations × {k} contexts = {3 * k * k} sequences for a base; "
+    ax.text(0.05, 0.22, text + f"{n_bases} bases: {len(task)} sequences", va="center")
+    names = [f"{letter} {_name(task, item)}".replace(" ", "\u00a0") for item, letter in letters.items()]
+    lines = wrap(", ".join(names), 145, break_long_words=False, break_on_hyphens=False)
+    ax.text(0.05, -0.2, "\n".join(lines), va="top", color=FAINT, fontsize=6, linespacing=1.35)
 
 
 def _paper(ax: Any, width: float, bottom: float, height: float) -> None:

@@ -11,6 +11,7 @@ import xarray as xr
 
 from kenyon.paper.plan import SEQUENCES, STIMULI, Results, best, nearest_size
 from kenyon.paper.report.finding import Finding, Sentences, episodes, means_table, ranked, ranking, spreads_table
+from kenyon.paper.report.first import first_tables
 from kenyon.paper.report.text import Ranking, Table, learner_name, listing, number, share, spread
 from kenyon.paper.report.words import about
 
@@ -54,6 +55,24 @@ def _accuracies(figure: str, what: str, size: int, results: Results) -> Sentence
         f"Composed minus GD_W is {spread(lead.sel(size=smallest))} at {smallest} {what} and "
         f"{spread(lead.sel(size=shown))} at {shown}. Normalised is ours, the others are the paper's.",
     ]
+
+
+def _kinds_of_sequences(results: Results) -> list[Table]:
+    """Return accuracy by the position that is perturbed and by context; and what was found first."""
+    data = results.get("4")
+    data = data.sel(size=nearest_size(data, SEQUENCES))
+    names = {"position_accuracy": ("first", "middle", "last"), "context_accuracy": ("own context", "new context")}
+    columns = {
+        word: data[variable].isel({variable.removesuffix("_accuracy"): i})
+        for variable, words in names.items()
+        for i, word in enumerate(words)
+    }
+    caption = f"Accuracy at {int(data['size'])} sequences, by the element that is perturbed and by context"
+    return [spreads_table(caption, "learner", columns), *first_tables(results, "4")]
+
+
+def _before_reward(results: Results) -> list[Table]:
+    return [table for part in ("static", "sequence") for table in first_tables(results, "7", part)]
 
 
 def _thresholds(figure: str, what: str, size: int, results: Results) -> Sentences:
@@ -202,4 +221,11 @@ SENTENCES: Mapping[str, Callable[[Results], Sentences]] = {
     "S5": _forgetting,
     "S6": _numbers,
 }
-TABLES: Mapping[str, Callable[[Results], list[Table]]] = {"6": _specificities, "S1": _controls, "S5": _groups}
+TABLES: Mapping[str, Callable[[Results], list[Table]]] = {
+    "2": partial(first_tables, figure="2"),
+    "4": _kinds_of_sequences,
+    "6": _specificities,
+    "7": _before_reward,
+    "S1": _controls,
+    "S5": _groups,
+}

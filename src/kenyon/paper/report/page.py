@@ -14,26 +14,17 @@ from markupsafe import Markup
 
 from kenyon._files import write_whole
 from kenyon._version import __version__
-from kenyon.experiment.presets import BATCHES, ON_SEQUENCES
-from kenyon.learning.learners import Learner
-from kenyon.learning.prelearning import STARTS, STEPS
+from kenyon.paper.claims import CLAIMS
 from kenyon.paper.plan import FIGURES, Plan, Results
 from kenyon.paper.report import matrix, origins, ours, panel, panel_view
 from kenyon.paper.report.finding import Finding
 from kenyon.paper.report.findings import finding
 from kenyon.paper.report.text import number, plain, quantity, symbols
-from kenyon.paper.report.words import About, about
+from kenyon.paper.report.words import About, about, changes, choices
 from kenyon.paper.verdicts import Effect, Verdict, Word
 
 MATRIX = "R"  # the figure of claims by readings
 HEAVY = 1_500_000  # bytes of an SVG above which the PNG is shown
-CHOICES = {  # numbers quoted in the section on what the paper left open
-    "eta_w": Learner().eta_w,
-    "eta_w_on_sequences": ON_SEQUENCES["GradientWeights"]["eta_w"],
-    "batches": BATCHES,
-    "prelearning_starts": STARTS,
-    "prelearning_steps": STEPS,
-}
 
 
 class Shown(NamedTuple):
@@ -52,7 +43,10 @@ class Shown(NamedTuple):
 
 
 def write_report(results: Results, verdicts: Sequence[Verdict], figures: Path, out: Path, seconds: float) -> None:
-    """Write the report from results and verdicts, with the pictures in the folder `figures`, and the time it took."""
+    """Write the report from results and verdicts, with the pictures in the folder `figures`, and the time it took.
+
+    Without verdicts, as after a quick run, it says what each claim will be judged by.
+    """
     write_whole(out, render(results, verdicts, figures, seconds))
 
 
@@ -61,15 +55,17 @@ def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds
     made, codes = results.provenance(), panel.panel(results)
     words = [verdict.verdict for verdict in verdicts]
     return _environment().get_template("page.html").render(
-        CHOICES,
         version=__version__,
         quick=results.plan.quick,
         time=origins.time_words(made, seconds),
         verdicts=verdicts,
+        rules=[] if verdicts else CLAIMS,
         counts={word: words.count(word) for word in get_args(Word)},
         panel_data=panel.script_data(codes),
         figures=[_shown(figure, results, verdicts, figures) for figure in FIGURES],
         ours=ours.summary(results),
+        choices=choices(),
+        changes=changes(),
         halved=ours.halved(results),
         diverged=ours.diverged(results),
         facts=origins.facts(results.plan, made, seconds),

@@ -5,6 +5,7 @@ function claims() {
   const rows = [...document.querySelectorAll("#claims-table tbody tr")];
   const buttons = [...document.querySelectorAll("#filter input")];
   const status = document.getElementById("filter-status");
+  if (!status) return;  // nothing was judged
   function apply() {
     const wanted = buttons.find((button) => button.checked).value;
     for (const row of rows) row.hidden = wanted !== "all" && row.dataset.verdict !== wanted;
