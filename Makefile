@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs dist format clean
+.PHONY: reproduce readings test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs dist format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
@@ -8,6 +8,10 @@ INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 # ARGS="--quick" shows it at work in a minute; ARGS="--seeds 20" adds more seeds.
 reproduce: .venv/.kenyon
 	$(BIN)/kenyon reproduce $(ARGS)
+
+# Every claim in every reading of what the paper leaves open; ARGS="--only 'target 20'" for one of them.
+readings: .venv/.kenyon
+	$(BIN)/kenyon readings $(ARGS)
 
 test: .venv/.test
 	$(BIN)/ruff check .

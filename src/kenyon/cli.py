@@ -152,6 +152,28 @@ def reproduce(
 
 
 @app.command()
+def readings(
+    only: Annotated[
+        list[str] | None, typer.Option(help="One of the readings; may be repeated. By default all.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds: 5, or 2 if quick.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see it work.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder; by default reproduction[-quick].", metavar="DIR")] = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    as_json: Json = False,
+) -> None:
+    """Judge every claim of the paper in every reading of what it leaves open."""
+    from kenyon.paper.run_readings import run_readings
+
+    folder = out or Path("reproduction-quick" if quick else "reproduction")
+    matrix = run_readings(
+        folder, only=only or (), seeds=seeds, quick=quick, workers=workers, cluster=cluster, report=_report(as_json)
+    )
+    _print_matrix(matrix, folder, as_json)
+
+
+@app.command()
 def report(folder: Annotated[Path, typer.Argument(help="A folder of `kenyon reproduce`.", metavar="DIR")]) -> None:
     """Draw the figures and write the report again."""
     from kenyon.paper.reproduce import rewrite
@@ -223,6 +245,19 @@ def _print_verdicts(done: Any, as_json: bool) -> None:
         print(f"open {done.report} in a browser")
     elif not as_json:
         print(f"the figures are in {done.folder / 'figures'}")
+
+
+def _print_matrix(matrix: Any, folder: Path, as_json: bool) -> None:
+    from kenyon.paper.matrix import markdown, summary
+
+    robust = [row.number for row in summary(matrix) if row.robust]
+    if as_json:
+        names = [column.name for column in matrix.columns]
+        print(json.dumps({"event": "end", "folder": str(folder), "readings": names, "robust": robust}))
+        return
+    print(markdown(matrix))
+    few = ", too small to judge" if matrix.quick else ""
+    print(f"{len(robust)} of {len(matrix.claims)} claims are robust over {len(matrix.columns)} readings{few}")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -39,7 +39,7 @@ class Mistake(NamedTuple):
 
 def trial_config(settings: Settings) -> TrialConfig:
     """Return plain settings, as a file has them, as a trial; raise all mistakes in them together."""
-    trials = Trials()
+    trials = Trials({})
     trial = trials.make(settings)
     if trial is None:
         raise ConfigError(*trials.mistakes)

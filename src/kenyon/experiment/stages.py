@@ -52,7 +52,7 @@ def settled(trial: TrialConfig, read: Read) -> TrialConfig:
         origins["prelearning"] = source.id
         found = _prelearned(source, read)
         for name in _waiting(trial) if "theta_g" in found else []:
-            settings["learners"][name] = _started(trial.learners[name], found["theta_g"])
+            settings["learners"][name] = started(trial.learners[name], found["theta_g"])
     if trial.tuning is not None:
         tuned = _tuned(trial, read)
         origins["tuning"] = " ".join(source.id for source in tuned.trials)
@@ -83,7 +83,7 @@ def _waiting(trial: TrialConfig) -> list[str]:
     return [name for name, learner in own.items() if getattr(learner, "start", None) == "prelearned"]
 
 
-def _started(settings: LearnerModel, start: float | str) -> dict[str, Any]:
+def started(settings: LearnerModel, start: float | str) -> dict[str, Any]:
     """Return the settings of a learner with another start."""
     learner = settings.build()
     if not isinstance(learner, Learner) or not learner.thresholds:
@@ -100,7 +100,7 @@ def _sources(trial: TrialConfig) -> list[TrialConfig]:
     if learner is None:
         known = ", ".join(trial.learners)
         raise ConfigError(f"prelearning.learner must be one of {known}, or a kind of learner, not {table.learner!r}")
-    settings = {**_without_stages(trial), "learners": {table.learner: _started(learner, "prelearned")}}
+    settings = {**_without_stages(trial), "learners": {table.learner: started(learner, "prelearned")}}
     settings["task"] = {**settings["task"], **table.task}
     return [trial_config({**settings, "seed": table.seed, "n_episodes": 1, "n_test": 1, "n_bins": 1})]
 

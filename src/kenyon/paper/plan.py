@@ -22,6 +22,7 @@ from kenyon.experiment.results import combine
 from kenyon.experiment.stages import findings, is_open
 from kenyon.experiment.store import Store, StoreError
 from kenyon.experiment.sweep import Experiment, expand, read_file
+from kenyon.paper.readings import THIN, reading
 
 FIGURES = ("1", "2", "3", "4", "5", "6", "7", "S1", "S2", "S3", "S4", "S5", "S6")
 CLAIMS = "claims"  # what claims need beyond the figures
@@ -36,6 +37,7 @@ class Plan(NamedTuple):
 
     seeds: int = SEEDS
     quick: bool = False
+    reading: str = ""  # one of the readings, with fewer sizes, or else everything in the central one
 
     @classmethod
     def of(cls, seeds: int | None, quick: bool) -> Plan:
@@ -46,18 +48,27 @@ class Plan(NamedTuple):
     def experiment(self, figure: str) -> Experiment:
         """Return all trials of a figure, or of the claims."""
         trials = {trial.id: trial for part in self.parts(figure).values() for trial in part}
-        return Experiment(_file(figure), tuple(trials.values()), {})
+        name = f"{self.reading} {_file(figure)}".strip()
+        return Experiment(name, tuple(trials.values()), {})
 
     def parts(self, figure: str) -> dict[str, list[TrialConfig]]:
         """Return the trials of each labelled case of a figure; without cases there is one part, named ""."""
         settings = copy.deepcopy(_settings(figure))
-        cases = settings.pop("case", [{}])
-        return {case.get("label", ""): self._expand({**copy.deepcopy(settings), "case": [case]}) for case in cases}
+        cases = {case.get("label", ""): case for case in settings.pop("case", [{}])}
+        if self.reading:
+            cases = {label: case for label, case in cases.items() if THIN.part(figure, label) is not None}
+        return {
+            label: self._expand(figure, label, {**copy.deepcopy(settings), "case": [case]})
+            for label, case in cases.items()
+        }
 
-    def _expand(self, settings: Settings) -> list[TrialConfig]:
+    def _expand(self, figure: str, label: str, settings: Settings) -> list[TrialConfig]:
         if (seeds := settings.get("seeds", 1)) > 1:  # of the usual number: what no claim needs has fewer
             settings["seeds"] = max(min(2, self.seeds), round(seeds * self.seeds / SEEDS))
         trials = expand(settings)
+        if (part := THIN.part(figure, label)) is not None and self.reading:
+            kept = [THIN.of(part, trial) for trial in trials if THIN.keeps(part, trial)]
+            trials = [reading(self.reading).of(trial) for trial in kept]
         return _smaller(trials) if self.quick else trials
 
 

@@ -265,7 +265,8 @@ def shifted(results: Results) -> list[Effect]:
 
 def fixed_thresholds(results: Results) -> list[Effect]:
     """Compare the best and the worst fixed threshold with what thresholds gain."""
-    data = results.get("S4").sel(input_gain=1.0)
+    data = results.get("S4")
+    data = data.sel(input_gain=1.0) if "input_gain" in data.dims else data  # readings have one gain only
     stable = (data.diverged_at < 0).all([name for name in data.diverged_at.dims if name != "learner"])
     accuracies = from_each(data.sel(learner=stable.values), "accuracy", "threshold")
     label = f"best minus worst fixed threshold, minus {HARDLY} of the gain of Composed on GD_W"

@@ -50,10 +50,14 @@ def draw(figure: str, results: Results) -> Figure:
 
 def save(figure: str, results: Results, folder: str | Path) -> list[Path]:
     """Draw a figure and write it as figure<name>.svg, .pdf and .png; the same results give the same files."""
+    return write(draw(figure, results), figure, folder)
+
+
+def write(drawn: Figure, name: str, folder: str | Path) -> list[Path]:
+    """Write a drawn figure as figure<name>.svg, .pdf and .png."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = draw(figure, results)
-    written = [folder / f"figure{figure}.{kind}" for kind in METADATA]
+    written = [folder / f"figure{name}.{kind}" for kind in METADATA]
     with style.context():
         drawn.draw_without_rendering()
         drawn.set_layout_engine("none")  # lay it out once, so that all three files show the same picture

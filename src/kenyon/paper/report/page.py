@@ -16,13 +16,14 @@ from kenyon._files import write_whole
 from kenyon._version import __version__
 from kenyon.paper.claims import CLAIMS
 from kenyon.paper.plan import FIGURES, Plan, Results
-from kenyon.paper.report import origins, ours, panel, panel_view
+from kenyon.paper.report import matrix, origins, ours, panel, panel_view
 from kenyon.paper.report.finding import Finding
 from kenyon.paper.report.findings import finding
 from kenyon.paper.report.text import number, plain, quantity, symbols
 from kenyon.paper.report.words import About, about, changes, choices
 from kenyon.paper.verdicts import Effect, Verdict, Word
 
+MATRIX = "R"  # the figure of claims by readings
 HEAVY = 1_500_000  # bytes of an SVG above which the PNG is shown
 
 
@@ -71,6 +72,7 @@ def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds
         sizes=origins.sizes(results.plan),
         steps=origins.steps(made, again(results.plan)),
         **panel_view.view(codes),
+        **readings_view(figures),
     )  # fmt: skip
 
 
@@ -97,6 +99,12 @@ def _asset(name: str) -> Markup:
 def _shown(figure: str, results: Results, verdicts: Sequence[Verdict], folder: Path) -> Shown:
     related = [verdict for verdict in verdicts if figure in verdict.figures]
     return Shown(figure, about(figure), finding(figure, results), picture(folder, figure), related)
+
+
+def readings_view(figures: Path) -> dict[str, Any]:
+    """Return what the section on readings shows, with its picture, which lies among the figures."""
+    found = matrix.view(figures.parent)
+    return {**found, "matrix_picture": picture(figures, MATRIX) if found["matrix"] else ""}
 
 
 def again(plan: Plan) -> str:

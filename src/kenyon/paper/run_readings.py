@@ -1,0 +1,85 @@
+"""Every claim in every reading: run what is missing, judge, and write the matrix.
+
+DIR/results/          results, shared with the reproduction and between readings
+DIR/readings.json     the verdicts of every reading
+DIR/figures/figureR   the matrix; DIR/report.html is written again, if there is one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kenyon import _checks
+from kenyon.experiment.executor import run_experiment
+from kenyon.experiment.reports import Report
+from kenyon.experiment.store import Store, StoreError
+from kenyon.experiment.sweep import Experiment
+from kenyon.paper.claims import judge
+from kenyon.paper.figures.readings import save_matrix
+from kenyon.paper.matrix import Matrix, column, read_matrix, with_column, write_matrix
+from kenyon.paper.plan import QUICK_SEEDS, Plan, Results
+from kenyon.paper.readings import READINGS, THIN, reading
+from kenyon.paper.reproduce import CLOCK, rewrite
+
+FIGURES = tuple(dict.fromkeys(place.split()[0] for place in THIN.parts))  # that claims read
+
+
+def run_readings(
+    folder: str | Path,
+    *,
+    only: Sequence[str] = (),
+    seeds: int | None = None,
+    quick: bool = False,
+    workers: int | None = None,
+    cluster: str | None = None,
+    report: Report | None = None,
+) -> Matrix:
+    """Judge every claim in every reading, or in some of them; return the matrix of all that were run.
+
+    Parameters
+    ----------
+    folder
+        Of the reproduction, whose results are used as far as they serve; existing results are not run again.
+    only
+        Names of readings; by default all. Those that were run before with as many seeds stay in the matrix.
+    seeds
+        Number of seeds: 5 by default, 2 if quick.
+    quick
+        Whether to run small sizes, to see it work.
+    workers, cluster, report
+        As in `run_experiment`.
+    """
+    folder, quick = _checks.path("folder", folder), _checks.flag("quick", quick)
+    names = [reading(name).name for name in _checks.texts("only", only)] if only else list(READINGS)
+    usual = QUICK_SEEDS if quick else THIN.seeds
+    seeds = usual if seeds is None else _checks.integer("seeds", seeds, 1)
+    report = Report() if report is None else _checks.instance("report", report, Report)
+    known, matrix = read_matrix(folder), Matrix((), seeds, quick)
+    if known and (known.seeds, known.quick) == (seeds, quick):
+        matrix = known
+    for name in names:
+        results = Results(folder / "results", Plan(seeds, quick, name))
+        _run(results, workers, cluster, report)
+        matrix = with_column(matrix, column(name, results, judge(results)))
+        write_matrix(folder, matrix)
+    save_matrix(matrix, folder / "figures")
+    if (folder / CLOCK).exists():
+        rewrite(folder, workers=workers)
+    return matrix
+
+
+def experiment(plan: Plan) -> Experiment:
+    """Return all trials of a reading, the longest first."""
+    trials = {trial.id: trial for figure in FIGURES for trial in plan.experiment(figure).trials}
+    ordered = sorted(trials.values(), key=lambda trial: -trial.work)
+    return Experiment(f"reading {plan.reading}", tuple(ordered), {})
+
+
+def _run(results: Results, workers: int | None, cluster: str | None, report: Report) -> None:
+    """Run what a reading lacks."""
+    outcome = run_experiment(experiment(results.plan), results.folder, workers=workers, cluster=cluster, report=report)
+    if outcome.failed:
+        raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
+    for figure in FIGURES:  # so that they can be opened by name
+        Store(results.folder).register(results.experiment(figure))
