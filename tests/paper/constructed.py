@@ -6,6 +6,7 @@ import numpy as np
 
 from kenyon.experiment.result_file import Stored
 from kenyon.experiment.results import _combined
+from kenyon.experiment.stages import SCORE
 from kenyon.learning.runs import COURSES
 from kenyon.learning.testing import DIRECTIONS, OF_THE_START, PER_NEURON, SCALARS
 from kenyon.paper.plan import FIGURES, Plan
@@ -33,7 +34,7 @@ class Constructed:
     def found(self, figure, part=""):
         starts = {"theta_g": 0.5, "starts": [0.0, 0.5, 1.0], "costs": [30.0, 20.0, np.inf]}
         table = [
-            {"batch": batch, "eta_w": rate, "accuracy": None if rate > 0.003 else 0.5 + 10 * rate / batch}
+            {"batch": batch, "eta_w": rate, SCORE: None if rate > 0.003 else 0.5 + 10 * rate / batch}
             for batch, rate in [(1, 0.0009), (1, 0.0018), (1, 0.0036), (10, 0.0009)]
         ]
         tuned = {"best": {"batch": 1, "eta_w": 0.0018}, "table": table}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from kenyon.experiment.stages import SCORE
 from kenyon.paper.plan import Results
 from kenyon.paper.report.text import Table, number, quantity
 
@@ -33,19 +34,21 @@ def _starts(found: Found, task: str) -> list[Table]:
 
 
 def _rates(found: Found, task: str) -> list[Table]:
-    """Return the accuracy of the plain readout by size, batch and rate, on the seeds of tuning."""
+    """Return the expected accuracy of the plain readout by size, batch and rate, on the seeds of tuning."""
     grids = {size: stages["tuning"] for size, stages in found.items() if "tuning" in stages}
     if not grids:
         return []
     rates = sorted({row["eta_w"] for grid in grids.values() for row in grid["table"]})
     rows = []
     for size, grid in grids.items():
-        tried = {(row["batch"], row["eta_w"]): row["accuracy"] for row in grid["table"]}
+        tried = {(row["batch"], row["eta_w"]): row[SCORE] for row in grid["table"]}
         best = (grid["best"]["batch"], grid["best"]["eta_w"])
         for batch in dict.fromkeys(batch for batch, _ in tried):
             cells = [_cell(tried, (batch, rate), best) for rate in rates]
             rows.append([f"{size}, batch {batch}", *cells])
-    caption = f"Tuning of GD_W{task}: accuracy by size and batch, and by eta_W; * was chosen, blanks were not tried"
+    caption = (
+        f"Tuning of GD_W{task}: expected accuracy by size and batch, and by eta_W; * was chosen, blanks were not tried"
+    )
     return [Table(caption, ["eta_W", *(f"{rate:.2g}" for rate in rates)], rows)]
 
 
