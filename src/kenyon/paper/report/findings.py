@@ -53,7 +53,7 @@ def _accuracies(figure: str, what: str, size: int, results: Results) -> Sentence
     return [
         ranking(f"Accuracy at {shown} {what}, after {episodes(data)} episodes", data.accuracy.sel(size=shown)),
         f"Composed minus GD_W is {spread(lead.sel(size=smallest))} at {smallest} {what} and "
-        f"{spread(lead.sel(size=shown))} at {shown}. Normalised is ours, the others are the paper's.",
+        f"{spread(lead.sel(size=shown))} at {shown}.",
     ]
 
 

@@ -15,6 +15,8 @@ NAMES = {
     "GradientWeights": "GD_W",
     "GradientThresholds": "GD_theta",
     "RecursiveLeastSquares": "Recursive least squares",
+    "Centred": "Normalised steps on V centred",
+    "Standardised": "Normalised steps on V standardised",
 }
 SUBSCRIPTS = "GD_W|GD_theta|W_out|W_in|theta_g|theta_i|eta_W|eta_theta|y_true|sigma_M|Sp_i|X_i"
 GREEK = {"theta": "θ", "eta": "η", "rho": "ρ", "sigma": "σ", "kappa": "κ", "mu": "μ"}
