@@ -28,9 +28,10 @@ Results lie with those of the reproduction, and a trial that a reading does not 
 The verdicts are in `DIR/readings.json`, the picture in `DIR/figures/figureR.svg`, and the report shows both.
 `python benchmarks/readings.py` estimates the time.
 
-All readings, the central one included, are run at fewer sizes ({sizes}), with {seeds} seeds;
-sequence runs have half of the episodes, GD_W is tuned on one seed, and only learners that claims read are run. Where a claim speaks of a change with
-size, it is the slope of a line through three numbers of stimuli, or the difference between two numbers of sequences.
+All readings, the central one included, are run at fewer sizes ({sizes}),
+with {seeds} seeds; sequence runs have half of the episodes, GD_W is tuned on one seed, and only learners that claims
+read are run. Where a claim speaks of a change with size, it is the slope of a line through three numbers of stimuli, or
+the difference between two numbers of sequences. So the central column may differ from the verdicts of `make reproduce`.
 
 {table}
 

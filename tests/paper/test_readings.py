@@ -16,7 +16,9 @@ from kenyon.paper.matrix import Column, Matrix, markdown, read_matrix, summary, 
 from kenyon.paper.plan import Plan
 from kenyon.paper.readings import CENTRAL, READINGS, THIN, reading
 from kenyon.paper.report import matrix as section
+from kenyon.paper.report.page import render
 from kenyon.paper.run_readings import FIGURES, run_readings
+from tests.paper.constructed import Constructed, pictures, verdicts
 from tests.paper.test_reproduce import tiny
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -243,6 +245,18 @@ def test_the_report_tells_robust_claims_from_others_and_says_if_there_are_none(t
     found = section.view(tmp_path)
     assert [row.number for row in found["robust"]] == [1]
     assert [row.number for row in found["dependent"]] == [2]
+
+
+def test_the_page_shows_the_matrix_or_how_to_get_it(tmp_path):
+    figures = pictures(tmp_path / "figures")
+    assert "Readings have not been run" in render(Constructed(), verdicts(), figures, 1.0)
+    matrix = made_up(central="rc", summed="rr")
+    write_matrix(tmp_path, with_column(matrix, matrix.columns[1]._replace(diverged=["Composed: 1 of 5 runs, 2"])))
+    save_matrix(matrix, figures)
+    page = render(Constructed(), verdicts(), figures, 1.0)
+    assert "1 of 2 claims are robust over 2 of 17 readings" in page
+    assert "depends on summed (reproduced)" in page
+    assert "Composed: 1 of 5 runs" in page
 
 
 def test_the_page_of_readings_is_up_to_date():
