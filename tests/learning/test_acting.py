@@ -1,13 +1,12 @@
 """Acting and learning from rewards: the numbers of `update` without its labels, and what is refused."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
+from kenyon.learning.learners import changed
 from tests import naive
 from tests.learning.test_updates import LEARNERS, begun, episodes, network
 
@@ -47,7 +46,7 @@ def assert_same(state, other):
 @pytest.mark.parametrize(("batch", "n_at_once"), [(1, 1), (10, 1), (10, 10), (10, 5)])
 @pytest.mark.parametrize("name", BY_REWARD)
 def test_acting_and_learning_give_the_numbers_of_update(name, batch, n_at_once):
-    learner = dataclasses.replace(BY_REWARD[name], batch=batch)
+    learner = changed(BY_REWARD[name], batch=batch)
     start = learner.begin(V, 3, kn.Source(3, "t"))
     whole, info = learner.update(start, V, LABELS)
     state, costs, actions, proposals = in_turn(learner, start, n_at_once)
@@ -77,9 +76,7 @@ def test_calls_that_go_beyond_a_batch_choose_with_the_weights_before_it():
 )
 @settings(max_examples=60, deadline=None)
 def test_any_actions_and_any_rewards_equal_the_oracle(learner, n_neurons, n_classes, batch, seed):
-    learner = dataclasses.replace(
-        learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000, rule=kn.QLearning(reward=5.0)
-    )
+    learner = changed(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000, rule=kn.QLearning(reward=5.0))
     rng = np.random.default_rng(seed)
     V, labels = episodes(rng, 3 * batch, n_neurons, n_classes)
     actions, rewards = rng.integers(n_classes, size=len(V)), rng.normal(size=len(V))

@@ -16,7 +16,7 @@ VALUES = {
     "eta_w": (0.0018, 1.0), "eta_theta": (0.00018,), "mu": (0.5, 1.9), "k": (0.005,), "sigma": (0.05,),
     "period": (100,),
     "beta": (4.0,), "start": (0.0, kn.Percentile(50.0)), "scaling": ("centred",), "batch_cost": ("mean", "sum"),
-    "average_start": ("zero",), "acting": ("current",),
+    "average_start": ("first", "zero"), "acting": ("current",),
 }  # fmt: skip
 
 
@@ -26,7 +26,8 @@ def acts(kind, name):
     fixed, thresholds = kind is not kn.Normalised, kind is not kn.GradientWeights
     return {
         "eta_w": fixed, "eta_theta": fixed and local, "mu": not fixed, "k": local and not fixed, "sigma": search,
-        "period": search, "beta": search, "start": thresholds, "scaling": not thresholds,
+        "period": search, "beta": search, "start": thresholds, "scaling": not thresholds, "batch_cost": fixed,
+        "average_start": search, "acting": False,
     }[name]  # fmt: skip
 
 
