@@ -125,7 +125,7 @@ def trained(learner, name, n):
     seen = {}
 
     class Watched:
-        begin, update = learner.begin, learner.update
+        begin, update, rule = learner.begin, learner.update, learner.rule
 
         def readout(self, state):
             seen["readout"] = learner.readout(state)

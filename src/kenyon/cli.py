@@ -101,7 +101,7 @@ def plot(
         Path | None, typer.Option(help="A .png, .svg or .pdf file; by default DIR/NAME.png.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Draw a picture of results: training curves, thresholds, or a measure against what was swept."""
+    """Draw a picture of results."""
     from kenyon.experiment.picture import write_picture
 
     print(write_picture(folder, out, experiment, kind=kind, x=x, y=y))
@@ -163,7 +163,7 @@ def readings(
     cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
-    """Judge every claim of the paper in every reading of what it leaves open."""
+    """Judge every claim in every reading of the paper."""
     from kenyon.paper.run_readings import run_readings
 
     folder = out or Path("reproduction-quick" if quick else "reproduction")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ def settled(trial: TrialConfig, read: Read) -> TrialConfig:
         tuned = _tuned(trial, read)
         origins["tuning"] = " ".join(source.id for source in tuned.trials)
         settings["learners"][trial.tuning.learner].update(tuned.best())
-    return trial_config({**settings, "prelearning": None, "tuning": None, "origins": origins})
+    return _made({**settings, "prelearning": None, "tuning": None, "origins": origins})
 
 
 def findings(trial: TrialConfig, read: Read) -> dict[str, Any]:
@@ -102,7 +103,17 @@ def _sources(trial: TrialConfig) -> list[TrialConfig]:
         raise ConfigError(f"prelearning.learner must be one of {known}, or a kind of learner, not {table.learner!r}")
     settings = {**_without_stages(trial), "learners": {table.learner: started(learner, "prelearned")}}
     settings["task"] = {**settings["task"], **table.task}
-    return [trial_config({**settings, "seed": table.seed, "n_episodes": 1, "n_test": 1, "n_bins": 1})]
+    return [_made({**settings, "seed": table.seed, "n_episodes": 1, "n_test": 1, "n_bins": 1})]
+
+
+def _made(settings: dict[str, Any]) -> TrialConfig:
+    """Return settings as a trial: made once, since trials of many seeds and sizes ask for the same first stage."""
+    return _made_of(json.dumps(settings))
+
+
+@lru_cache(4096)
+def _made_of(settings: str) -> TrialConfig:
+    return trial_config(json.loads(settings))
 
 
 def _without_stages(trial: TrialConfig) -> dict[str, Any]:
@@ -151,7 +162,7 @@ def _tuned(trial: TrialConfig, read: Read) -> _Tuned:
             for power in powers
         }
         sources = [
-            trial_config({**settings, "learners": learners, "seed": seed, "halve_diverged": False, "n_bins": 1})
+            _made({**settings, "learners": learners, "seed": seed, "halve_diverged": False, "n_bins": 1})
             for seed in trial.tuning.seeds
         ]
         grid.trials.extend(sources)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from kenyon._files import write_whole
 from kenyon.experiment.store import Store
 from kenyon.paper.claims import CLAIMS
 from kenyon.paper.plan import Results
@@ -62,7 +61,7 @@ class Robustness(NamedTuple):
         if self.verdict is None:
             return "the central reading has not been run"
         if self.robust:
-            return f"robust: {self.verdict}"
+            return f"{self.verdict} in all"
         return f"{self.verdict}; depends on " + ", ".join(f"{name} ({word})" for name, word in self.differs.items())
 
 
@@ -113,7 +112,7 @@ def write_matrix(folder: str | Path, matrix: Matrix) -> None:
     """Write the matrix beside the results of a reproduction."""
     contents = {**matrix._asdict(), "readings": [column._asdict() for column in matrix.columns]}
     del contents["columns"]
-    write_whole(Path(folder) / FILE, json.dumps(contents, indent=1))
+    Store(folder).put(FILE, json.dumps(contents, indent=1))
 
 
 def with_column(matrix: Matrix, new: Column) -> Matrix:

@@ -13,7 +13,7 @@ from pathlib import Path
 from kenyon import _checks
 from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.reports import Report
-from kenyon.experiment.store import Store, StoreError
+from kenyon.experiment.store import StoreError
 from kenyon.experiment.sweep import Experiment
 from kenyon.paper.claims import judge
 from kenyon.paper.figures.readings import save_matrix
@@ -81,5 +81,3 @@ def _run(results: Results, workers: int | None, cluster: str | None, report: Rep
     outcome = run_experiment(experiment(results.plan), results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
-    for figure in FIGURES:  # so that they can be opened by name
-        Store(results.folder).register(results.experiment(figure))
