@@ -14,7 +14,7 @@ from kenyon import _looks
 from kenyon.paper import style
 from kenyon.paper.claims import CLAIMS
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.figures import draw, normalised, save, specificity, stability
+from kenyon.paper.figures import draw, normalised, performance, save, specificity, stability
 from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
 from kenyon.paper.report.findings import finding
 from kenyon.paper.verdicts import interval
@@ -107,8 +107,9 @@ def test_figure_2_has_a_line_per_learner_with_its_means():
     data = QUICK.get("2")
     left, right = picture("2").get_axes()
     curves, points = lines(left), {container.get_label(): container[0] for container in right.containers}
-    assert set(curves) == set(points) == {_looks.look(name).label for name in style.FIVE}
-    for name in style.FIVE:
+    shown = (*style.FIVE, _looks.UNTUNED, *performance.CONTROLS)
+    assert set(curves) == set(points) == {_looks.look(name).label for name in shown}
+    for name in shown:
         label, own = _looks.look(name).label, data.sel(learner=name)
         curve = own.training_accuracy.sel(size=nearest_size(data, STIMULI)).mean("seed").dropna("episode")
         np.testing.assert_allclose(curves[label].get_ydata(), curve)
@@ -277,6 +278,7 @@ def test_summary_is_the_mean_and_the_interval_of_those_that_have_a_value():
 def test_colours_of_different_kinds_can_be_told_apart(looks, deficiency, least):
     kinds = {name.split(" ")[0] if looks is _looks.LOOKS else name: look for name, look in looks.items()}
     assert len({look.marker for look in kinds.values()}) == len(kinds)
+    kinds.pop("Standardised", None)  # of the kind of Centred, with another marker and dash
     for first, second in combinations(kinds, 2):
         colours = [_lab(kinds[name].colour, DEFICIENCIES[deficiency]) for name in (first, second)]
         assert _difference(*colours) > least, (first, second)

@@ -149,10 +149,10 @@ def markdown(matrix: Matrix) -> str:
 
 
 def readings_table() -> str:
-    """Return all readings as a table in Markdown: what each changes, and why: what the paper says, or not."""
+    """Return all readings as a table in Markdown: what each changes, and what the paper says of it, or not."""
     rows = [[own.name, own.changes, own.why] for own in READINGS.values()]
     return "\n".join(
-        [_row(["reading", "what it changes", "why: what the paper says, or not"]), "|---|---|---|", *map(_row, rows)]
+        [_row(["reading", "what it changes", "what the paper says of it, or not"]), "|---|---|---|", *map(_row, rows)]
     )
 
 

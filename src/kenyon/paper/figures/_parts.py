@@ -86,10 +86,13 @@ def chance(ax: Any, level: float, text: bool = True) -> None:
 
 
 def accuracy_axis(ax: Any, level: float = 0.5, text: bool = True) -> None:
-    """Let an axis of accuracies span chance, or any lower value, to 1; call this after drawing."""
+    """Let an axis of accuracies span chance, or any lower value, to 1; call this after drawing.
+
+    Intervals of few seeds may end below 0, where no accuracy is.
+    """
     chance(ax, level, text)
     room = 0.12 * (1 - level)
-    lowest = min(other.dataLim.y0 for other in ax.get_shared_y_axes().get_siblings(ax))
+    lowest = max(0.0, min(other.dataLim.y0 for other in ax.get_shared_y_axes().get_siblings(ax)))
     ax.set_ylim(min(level - room, lowest - room / 3), 1 + room / 4)
 
 
