@@ -149,10 +149,10 @@ def markdown(matrix: Matrix) -> str:
 
 
 def readings_table() -> str:
-    """Return all readings as a table in Markdown: what each changes, and why the paper allows it."""
+    """Return all readings as a table in Markdown: what each changes, and what the paper says of it, or not."""
     rows = [[own.name, own.changes, own.why] for own in READINGS.values()]
     return "\n".join(
-        [_row(["reading", "what it changes", "why the paper allows it"]), "|---|---|---|", *map(_row, rows)]
+        [_row(["reading", "what it changes", "what the paper says of it, or not"]), "|---|---|---|", *map(_row, rows)]
     )
 
 

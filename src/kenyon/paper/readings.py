@@ -65,7 +65,7 @@ class Reading(NamedTuple):
     name: str
     title: str
     changes: str  # in words
-    why: str  # the paper allows it
+    why: str  # what the paper says of it, or does not
     set: Mapping[str, Any] = {}  # settings by table: task, reservoir, learners
     factors: Mapping[str, Any] = {}  # on numbers, likewise
     where: Mapping[str, list[Any]] = {}  # which learners: those with one of these values
