@@ -41,6 +41,7 @@ class Delta(Perceptron):
     """Widrow and Hoff's rule, for real targets."""
 
     rate: float = 0.01
+    rule = kn.Regression()  # so regressors take it
 
     def update(self, W, V, labels):
         W, cost = W.copy(), np.empty(len(V), np.float32)
@@ -133,6 +134,13 @@ def test_regressors_hand_it_targets(make):
     assert model.score(X, y) > 0.7
     assert model.learning_curve_["training"][-1] > 0.5
     assert make(Delta(), random_state=0).partial_fit(X, y).score(X, y) > 0.2
+
+
+def test_regressors_refuse_one_that_expects_classes():
+    X, _ = rows()
+    for model in (kn.ThresholdRegressor(Perceptron()), kn.ReservoirRegressor(Perceptron(), n_neurons=20)):
+        with pytest.raises(ValueError, match=r"learner must learn numbers in a regressor.* rule = kn.Regression\(\)"):
+            model.fit(X, X[:, 0])
 
 
 def test_targets_are_scaled_and_the_curve_is_the_variance_explained_on_the_way():

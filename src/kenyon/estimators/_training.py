@@ -131,6 +131,11 @@ def pick(learner: Any, rule: Supervised | Regression) -> LearnerProtocol:
     has_rule = is_dataclass(learner) and "rule" in {field.name for field in fields(learner)}
     if has_rule and (isinstance(rule, Regression) or isinstance(learner.rule, Regression)):
         learner = replace(learner, rule=rule)
+    if isinstance(rule, Regression) and not isinstance(getattr(learner, "rule", None), Regression):
+        raise ValueError(
+            f"learner must learn numbers in a regressor, but {_checks.short_repr(learner)} expects classes: a learner of "
+            "your own that takes targets says so by an attribute, rule = kn.Regression()"
+        )
     return learner
 
 
