@@ -21,7 +21,7 @@ from tests.experiment.conftest import SMALL
 from tests.experiment.perceptron import Perceptron
 
 KIND = "tests.experiment.perceptron:Perceptron"
-SHORT = {**SMALL, "n_episodes": 200, "seeds": 1, "task": {"n_stimuli": 6, "steps": 8}}
+SHORT = {**SMALL, "n_episodes": 200, "seeds": 1, "task": {"n_stimuli": 6, "steps": 8, "pool": "all"}}
 ROOT = Path(__file__).parents[2]
 
 
@@ -95,7 +95,7 @@ def test_a_learner_derived_from_one_of_ours_keeps_its_rule_and_start():
 
 def test_it_runs_as_in_train():
     trial = only(load(Perceptron(rate=0.2)))
-    task = kn.StaticTask(kn.load_odours(), 6, seed=0, steps=8)
+    task = kn.StaticTask(kn.load_odours(), 6, seed=0, steps=8, pool="all")
     expected = kn.train({"mine": Perceptron(rate=0.2)}, kn.Reservoir(40, 0.1), task, 200, n_test=100, n_bins=10)
     found = run_trial(trial)
     np.testing.assert_array_equal(found.accuracy.sel(learner=["mine"]), expected.accuracy)
