@@ -133,8 +133,8 @@ def pick(learner: Any, rule: Supervised | Regression) -> LearnerProtocol:
         learner = replace(learner, rule=rule)
     if isinstance(rule, Regression) and not isinstance(getattr(learner, "rule", None), Regression):
         raise ValueError(
-            f"learner must learn numbers in a regressor, but {_checks.short_repr(learner)} expects classes: a learner of "
-            "your own that takes targets says so by an attribute, rule = kn.Regression()"
+            f"learner must learn numbers in a regressor, but {_checks.short_repr(learner)} expects classes: a learner "
+            "of your own that takes targets says so by an attribute, rule = kn.Regression()"
         )
     return learner
 
