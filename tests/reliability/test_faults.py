@@ -152,7 +152,8 @@ class Killer(Report):
         self.again = 0
 
     def beat(self, running):
-        workers = multiprocessing.active_children()
+        spawned = multiprocessing.context.SpawnProcess  # not those that joblib left waiting after other tests
+        workers = [child for child in multiprocessing.active_children() if isinstance(child, spawned)]
         if self.times and workers:
             self.times -= 1
             workers[0].kill()
