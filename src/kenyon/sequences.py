@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from numpy.typing import NDArray
 
 
-class SequenceMaker:
+class SequenceMaker(ABC):
     """Draws the sequences of a `SequenceTask`: no two the same, each of three different stimuli."""
 
     attempts = 1000  # at sequences that are not there yet
@@ -27,9 +29,9 @@ class SequenceMaker:
         return n >= cls.needed(n_classes) and 3 * n_classes**2 * n_bases <= n * (n - 1) * (n - 2)
 
     @staticmethod
+    @abstractmethod
     def needed(n_classes: int) -> int:
         """Return the number of different odours that one position takes."""
-        raise NotImplementedError
 
     def add_base(self) -> None:
         """Add all sequences of a new base."""
@@ -37,9 +39,9 @@ class SequenceMaker:
         for position in range(3):
             self.add_position(base, np.arange(3) == position)
 
+    @abstractmethod
     def add_position(self, base: NDArray[np.intp], here: NDArray[np.bool_]) -> None:
         """Add the sequences of a base in which the element `here` is perturbed."""
-        raise NotImplementedError
 
     def others(self, taken: list[int]) -> NDArray[np.intp]:
         """Return all odours that are not taken."""
