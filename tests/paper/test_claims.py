@@ -9,7 +9,7 @@ from kenyon.paper.claims import CLAIMS, judge
 from kenyon.paper.claims.samples import best_minus, best_minus_worst, convergence_time, half_time
 from kenyon.paper.plan import FIGURES, Plan
 from tests.paper.constructed import Constructed
-from tests.paper.worlds import COMPOSED, EDGES, EPISODES, METROPOLIS, MORE_EDGES, SEEDS, THETA, W, World, dataset
+from tests.paper.worlds import COMPOSED, EDGES, EPISODES, METROPOLIS, MORE_EDGES, SEEDS, THETA, W, World
 
 D = 0.01  # distance from a bound
 OPEN = np.array([-1, 1, -1, 1, -1, 1]) * D  # of effects on no side of it
@@ -57,14 +57,6 @@ def test_figures_and_order_of_active_fractions_are_judged_apart():
     assert "figures alone: contradicted" in found.note
     assert "order alone: reproduced" in found.note
     assert "Composed -0.20" in found.note
-
-
-def test_by_reward_the_best_of_several_plain_readouts_is_compared_if_none_was_tuned():
-    world = World()
-    names = [f"{W} 1", f"{W} 10", COMPOSED]
-    world.data["7", "static"] = dataset(names, (20, 140), accuracy=dict(zip(names, (0.6, 0.7, 0.8), strict=True)))
-    effects = [effect for effect in verdict(16, world).effects if "stimuli" in effect.label]
-    assert {effect.label.partition(" at ")[0] for effect in effects} == {"Composed minus GD_W 10"}
 
 
 @pytest.mark.parametrize("form", ["lognormal", "fixed_degree", "uniform", "gaussian"])

@@ -114,11 +114,6 @@ def best(accuracy: xr.DataArray) -> str:
     return str(accuracy.learner.values[int(means.values.argmax())])
 
 
-def plain_readouts(data: xr.Dataset | xr.DataArray) -> list[str]:
-    """Return the names of the readouts without thresholds: one per batch size, where several were run."""
-    return [str(name) for name in data.learner.values if str(name).startswith("GradientWeights")]
-
-
 @cache
 def _open(results: Results, figure: str, part: str) -> xr.Dataset:
     store = Store(results.folder)
