@@ -28,7 +28,8 @@ from kenyon.experiment.settings import ConfigError
 from kenyon.learning.learners import Learner, changed
 
 Read = Callable[[TrialConfig], Stored | None]  # the result of a trial, if there is one
-WIDTH = 2  # doublings of the rate that are tried to either side, and by which an end is extended
+FIRST = range(-4, 2)  # doublings of the rate that are tried first: from a 16th of the learner's own to twice of it
+WIDTH = 2  # doublings by which an end is extended
 FURTHEST = 12  # doublings from the learner's own rate at which rates end: beyond, nothing is learned either way
 SCORE = "expected_accuracy"  # the accuracy that choices have on average: they are not drawn, so it varies less
 
@@ -184,13 +185,13 @@ def _accuracies(stored: Stored) -> Any:
 def _next_powers(scores: Mapping[int, float]) -> list[int]:
     """Return the powers to try next: the first ones, and those beyond an end that is not worse than the best."""
     if not scores:
-        return list(range(-WIDTH, WIDTH + 1))
+        return list(FIRST)
     low, high, best = min(scores), max(scores), max(scores.values())
     powers: list[int] = []
     if scores[low] == best and low > -FURTHEST:
-        powers += range(low - WIDTH, low)
+        powers += range(max(low - WIDTH, -FURTHEST), low)
     if scores[high] == best and np.isfinite(best) and high < FURTHEST:
-        powers += range(high + 1, high + WIDTH + 1)
+        powers += range(high + 1, min(high + WIDTH, FURTHEST) + 1)
     return powers
 
 
