@@ -31,3 +31,11 @@ class Perceptron:
 
     def readout(self, state):
         return kn.Readout(state, np.zeros(state.shape[1], np.float32), thresholds=False, temperature=0)
+
+
+@dataclass(frozen=True)
+class Broken(Perceptron):
+    """Fails as soon as it is to learn."""
+
+    def update(self, state, V, labels):
+        raise RuntimeError("broken")

@@ -9,6 +9,7 @@ from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.result_file import decode
 from kenyon.experiment.status import read_status
 from kenyon.experiment.sweep import load_experiment
+from kenyon.experiment.trial import run_together, run_trial
 from tests.experiment.conftest import SMALL
 
 
@@ -51,11 +52,69 @@ def test_the_order_of_trials_does_not_matter(tmp_path, small):
     same(tmp_path / "a", tmp_path / "b")
 
 
+SHARED = {  # the same stimuli: told classes, and by reward; the plain readout diverges at first
+    **SMALL,
+    "name": "shared",
+    "case": [
+        {
+            "label": "told",
+            "learners": {"GradientWeights": {"batch": 1, "eta_w": 1.0}, "Composed": {"start": "prelearned"}},
+        },
+        {"label": "reward", "preset": "static-rl", "learners": {"GradientWeights": {}, "Normalised": {}}},
+    ],
+}
+del SHARED["learners"], SHARED["preset"]
+SHARED["case"][0]["preset"] = "static"
+
+
+def test_trials_with_one_stream_run_together_and_give_what_they_give_alone():
+    told, reward = load_experiment({**SHARED, "seeds": 1, "task": {"n_stimuli": 6, "steps": 8}}).trials
+    together = run_together([told, reward])
+    for trial, found in zip([told, reward], together, strict=True):
+        alone = run_trial(trial)
+        assert found.identical(alone.assign_attrs(provenance=found.attrs["provenance"]))
+    eta_w = together[0].eta_w.sel(learner="GradientWeights")
+    assert 0 < eta_w < 1  # it was trained again at half its rate
+    assert together[1].eta_w.sel(learner="GradientWeights") == reward.learners["GradientWeights"].eta_w
+
+
+def test_jobs_hold_trials_with_one_stream_and_no_worker_is_left_without():
+    trials = load_experiment({**SHARED, "seeds": 10}).trials
+    for n_at_once in (1, 2, 3, 5, 20):
+        shared = executor.jobs(trials, n_at_once)
+        assert sorted(trial.id for job in shared for trial in job) == sorted(trial.id for trial in trials)
+        assert all(len({(trial.seed, trial.task.n_stimuli) for trial in job}) == 1 for job in shared)
+        assert len(shared) == (40 if n_at_once == 20 else 20)
+    few = executor.jobs(trials[:4], 2)
+    assert [len(job) for job in few] == [1] * 4
+
+
+def test_sweeps_give_the_same_whether_trials_run_together(tmp_path, monkeypatch):
+    experiment = load_experiment(SHARED, seeds=1)
+    monkeypatch.setattr(executor, "JOBS_EACH", 1)
+    run_experiment(experiment, tmp_path / "together", workers=0)
+    monkeypatch.setattr(executor, "JOBS_EACH", 100)
+    run_experiment(experiment, tmp_path / "alone", workers=0)
+    same(tmp_path / "together", tmp_path / "alone")
+
+
+def test_a_trial_that_fails_does_not_take_along_those_that_run_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(executor, "JOBS_EACH", 1)
+    settings = {**SMALL, "seeds": 1, "task": {"n_stimuli": 6, "steps": 8}}
+    bad = {"kind": "tests.experiment.perceptron:Broken"}
+    experiment = load_experiment({**settings, "learners": {}, "case": [
+        {"label": "good", "learners": {"Normalised": {}}}, {"label": "bad", "learners": {"bad": bad}},
+    ]})  # fmt: skip
+    outcome = run_experiment(experiment, tmp_path, workers=0)
+    assert (outcome.n_new, len(outcome.failed)) == (1, 1)
+    assert kn.open_results(tmp_path).accuracy.notnull().any()
+
+
 def test_results_do_not_depend_on_which_process_made_them():
     """The bytes that a worker returns hold the same numbers each time, whatever the clock says."""
     config = load_experiment(SMALL).trials[0]
     assert TrialConfig.model_validate_json(config.canonical()) == config
-    found = [decode(executor.execute(config.canonical(), ""), lambda *_: True).variables for _ in range(2)]
+    found = [decode(executor.execute([config.canonical()], "")[0], lambda *_: True).variables for _ in range(2)]
     assert found[0].keys() == found[1].keys() >= {"accuracy", "theta", "training_accuracy"}
     for name, (dimensions, values) in found[0].items():
         assert dimensions == found[1][name][0]

@@ -250,4 +250,4 @@ def test_a_worker_that_cannot_import_the_class_says_so(tmp_path, monkeypatch):
     assert "kenyon_only_here:Perceptron cannot be imported here (ModuleNotFoundError" in reason
     monkeypatch.delitem(sys.modules, "kenyon_only_here")
     with pytest.raises(ConfigError, match="cannot be imported here"):
-        execute(trial.canonical(), "")
+        execute([trial.canonical()], "")

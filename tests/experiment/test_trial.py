@@ -85,6 +85,6 @@ def test_every_preset_runs(preset):
 def test_a_worker_returns_the_bytes_of_a_result(tmp_path):
     import xarray as xr
 
-    (tmp_path / "a.nc").write_bytes(execute(trial().canonical(), ""))
+    (tmp_path / "a.nc").write_bytes(execute([trial().canonical()], "")[0])
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as found:
         assert found.equals(run_trial(trial()))

@@ -197,7 +197,7 @@ def test_a_file_differs_in_nothing_but_when_it_was_made(experiment, tmp_path):
     store.create()
     found = []
     for _ in range(2):
-        store.save(config.id, execute(config.canonical(), "a commit"))
+        store.save(config.id, execute([config.canonical()], "a commit")[0])
         stored = store.read(config.id)
         provenance = json.loads(stored.attributes.pop("provenance"))
         assert provenance.pop("began")

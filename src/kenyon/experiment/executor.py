@@ -1,7 +1,8 @@
 """Running the trials of an experiment: in this process, in other processes on this machine, or on a Dask cluster.
 
 Trials that have a result are not run again. Workers return the contents of a result's file and only this process writes
-it, so a cluster needs no shared disk. The trial of a worker that dies is tried again.
+it, so a cluster needs no shared disk. The trial of a worker that dies is tried again. Trials that learn from the same
+stream of states run together, in one job, as long as there are jobs enough to keep all workers busy.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager
 from multiprocessing.connection import wait as wait_for
@@ -26,11 +27,12 @@ from kenyon.experiment.first_stages import FirstStages
 from kenyon.experiment.reports import Report
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import Experiment
-from kenyon.experiment.trial import execute
+from kenyon.experiment.trial import execute, stream_of
 from kenyon.provenance import git_commit
 
 ATTEMPTS = 3  # at a trial whose worker dies
 BEAT = 1.0  # seconds between two heartbeats
+JOBS_EACH = 4  # for every worker, before trials share a job
 PATIENCE = 10.0  # seconds for a scheduler to answer
 
 
@@ -128,6 +130,9 @@ def run_trials(
     return SweepSummary(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
 
 
+Job = tuple[TrialConfig, ...]  # trials that run together
+
+
 class _Sweep:
     """A running sweep."""
 
@@ -135,14 +140,14 @@ class _Sweep:
         self.store, self.name, self.report, self.workers = store, name, report, workers
         self.attempts: Counter[str] = Counter()
         self.failed: dict[str, str] = {}
-        self.running: dict[Future[bytes], TrialConfig] = {}
-        self.began: dict[str, float] = {}
-        self.todo: deque[TrialConfig] = deque()
+        self.running: dict[Future[list[bytes]], Job] = {}
+        self.began: dict[Future[list[bytes]], float] = {}
+        self.todo: deque[Job] = deque()
         self.commit = git_commit()
 
     def run(self, trials: list[TrialConfig]) -> dict[str, str]:
         """Run trials; return why some failed."""
-        self.todo.extend(trials)
+        self.todo.extend(jobs(trials, self.workers.n_at_once))
         pool = self.workers.make()
         try:
             while self.todo or self.running:
@@ -153,7 +158,7 @@ class _Sweep:
                     self._put_back()
                     self.workers.leave(pool)
                     pool = self.workers.make()
-                running = [trial.id for trial in self.running.values()]
+                running = [trial.id for job in self.running.values() for trial in job]
                 self.report.beat(running)
                 self.store.heartbeat(self.name, running=running, time=time.time(), left=self.report.left)
         finally:
@@ -163,20 +168,21 @@ class _Sweep:
 
     def _fill(self, pool: Executor) -> None:
         while self.todo and len(self.running) < self.workers.n_at_once:
-            trial = self.todo.popleft()
-            self.began[trial.id] = time.monotonic()
-            self.report.started(trial)
+            job = self.todo.popleft()
+            for trial in job:
+                self.report.started(trial)
             try:
-                self.running[pool.submit(execute, trial.canonical(), self.commit)] = trial
+                future = pool.submit(execute, [trial.canonical() for trial in job], self.commit)
             except BrokenExecutor:
-                self.todo.appendleft(trial)
+                self.todo.appendleft(job)
                 return
             except Exception as error:
                 raise self._lost() if _lost(error) else error from None
+            self.running[future], self.began[future] = job, time.monotonic()
 
-    def _take(self, future: Future[bytes]) -> bool:
-        """Store the result of a trial, or why it failed; return whether its worker is still alive."""
-        trial = self.running[future]
+    def _take(self, future: Future[list[bytes]]) -> bool:
+        """Store the results of a job, or why it failed; return whether its worker is still alive."""
+        job = self.running[future]
         try:
             contents = future.result()
         except BrokenExecutor:
@@ -184,10 +190,12 @@ class _Sweep:
         except Exception as error:
             if _lost(error):
                 raise self._lost() from None
-            self._fail(trial, _line(error))
+            self._fail(job, _line(error))
         else:
-            self.store.save(trial.id, contents)
-            self.report.finished(trial, time.monotonic() - self.began[trial.id])
+            seconds = (time.monotonic() - self.began[future]) / len(job)
+            for trial, content in zip(job, contents, strict=True):
+                self.store.save(trial.id, content)
+                self.report.finished(trial, seconds)
         del self.running[future]
         return True
 
@@ -197,21 +205,34 @@ class _Sweep:
             "and run the same command again: finished trials are kept"
         )
 
-    def _fail(self, trial: TrialConfig, reason: str) -> None:
-        self.failed[trial.id] = reason
-        self.store.fail(trial.id, reason)
-        self.report.failed(trial, reason)
+    def _fail(self, job: Job, reason: str) -> None:
+        """Record why a trial failed; of several, try each by itself first."""
+        if len(job) > 1:
+            self.todo.extend((trial,) for trial in job)
+            return
+        self.failed[job[0].id] = reason
+        self.store.fail(job[0].id, reason)
+        self.report.failed(job[0], reason)
 
     def _put_back(self) -> None:
-        """Put back the trials of dead workers, unless they were tried too often."""
-        for trial in self.running.values():
+        """Put back the trials of dead workers, each by itself, unless they were tried too often."""
+        for trial in (trial for job in self.running.values() for trial in job):
             self.attempts[trial.id] += 1
             if self.attempts[trial.id] < ATTEMPTS:
                 self.report.retried(trial)
-                self.todo.append(trial)
+                self.todo.append((trial,))
             else:
-                self._fail(trial, f"its worker died {ATTEMPTS} times; is there enough memory?")
+                self._fail((trial,), f"its worker died {ATTEMPTS} times; is there enough memory?")
         self.running.clear()
+
+
+def jobs(trials: Sequence[TrialConfig], n_at_once: int) -> list[Job]:
+    """Return trials as jobs: those with the same stream together, as far as every worker has several jobs left."""
+    most = max(1, len(trials) // (JOBS_EACH * n_at_once))
+    streams: dict[str, list[TrialConfig]] = {}
+    for trial in trials:
+        streams.setdefault(stream_of(trial), []).append(trial)
+    return [tuple(own[i : i + most]) for own in streams.values() for i in range(0, len(own), most)]
 
 
 class _Here(Executor):

@@ -13,6 +13,7 @@ from typing import Any
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.sweep import leaves, spelt_out
 
+LONGEST = 100  # characters about a trial, before its seed
 FIRST = ("task.kind", "task.n_stimuli", "task.n_bases")  # what trials are told apart by before anything else
 
 
@@ -75,7 +76,9 @@ class Report:
 
     def describe(self, trial: TrialConfig) -> str:
         """Return what tells a trial from the others in words."""
-        return spelt_out(self.settings(trial).items())
+        *parts, seed = (spelt_out([item]) for item in self.settings(trial).items())
+        text = " ".join(parts)
+        return f"{text[:LONGEST]}{'...' if len(text) > LONGEST else ''} {seed}".strip()
 
     def _line(self, event: str, trial: TrialConfig | None, facts: dict[str, Any]) -> str | None:
         """Return an event in words; None if it is not worth a line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from kenyon.experiment.config import MATCHED, TRIAL_FORMAT, TrialConfig
 from kenyon.experiment.result_file import encode
 from kenyon.experiment.stages import is_open
 from kenyon.learning.learners import HALVINGS, GradientWeights
-from kenyon.learning.training import train, train_in_turn
+from kenyon.learning.training import train_in_turn, train_sets
 from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Task
@@ -44,59 +44,100 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
         A git commit to record in the provenance.
     """
     _checks.instance("config", config, TrialConfig)
-    if is_open(config):
-        raise ValueError("config has a first stage, prelearning or tuning, so it must be run by run_experiment")
     commit, progress = _checks.instance("commit", commit, str), _checks.flag("progress", progress)
-    began, start = datetime.now(UTC), time.perf_counter()
+    return run_together([config], threads=threads, progress=progress, commit=commit)[0]
+
+
+def stream_of(config: TrialConfig) -> str:
+    """Return what decides the stream of states that a trial learns from: trials that agree in it can run together."""
+    own = {"learners", "origins"}
+    return json.dumps({name: value for name, value in config.model_dump(mode="json").items() if name not in own})
+
+
+def run_together(
+    configs: Sequence[TrialConfig], *, threads: int = 1, progress: bool = False, commit: str = ""
+) -> list[xr.Dataset]:
+    """Run trials with one stream of states, which is simulated once; their results are those of `run_trial`."""
+    if any(is_open(config) for config in configs):
+        raise ValueError("config has a first stage, prelearning or tuning, so it must be run by run_experiment")
+    first, began, start = configs[0], datetime.now(UTC), time.perf_counter()
     with threadpool_limits(1, "blas"):  # sums depend on the number of threads
-        task = config.task.build(config.seed)
-        reservoir = config.reservoir.build(task, config.seed)
+        task = first.task.build(first.seed)
+        reservoir = first.reservoir.build(task, first.seed)
         settings: dict[str, Any] = {
-            "seed": config.seed, "n_bins": config.n_bins, "n_test": config.n_test,
+            "seed": first.seed, "n_bins": first.n_bins, "n_test": first.n_test,
             "threads": threads, "diverged": "record", "progress": progress,
         }  # fmt: skip
 
-        def learn(learners: Mapping[str, Any]) -> xr.Dataset:
-            if config.task.groups > 1:
-                tasks = task.split(config.task.groups)
-                return train_in_turn(learners, reservoir, tasks, config.n_episodes, **settings)
-            return train(learners, reservoir, task, config.n_episodes, **settings)
+        def learn(sets: Sequence[Mapping[str, Any]]) -> list[xr.Dataset]:
+            if first.task.groups > 1:
+                tasks = task.split(first.task.groups)
+                return [train_in_turn(learners, reservoir, tasks, first.n_episodes, **settings) for learners in sets]
+            return train_sets(sets, reservoir, task, first.n_episodes, **settings)
 
-        learners = {name: learner.build() for name, learner in config.learners.items()}
-        result = _train(learners, learn, HALVINGS if config.halve_diverged else 0)
-        if config.reservoir.input_gain == MATCHED:
-            result = result.assign(matched_gain=reservoir.input_gain)
-        if config.examples:
-            result = result.assign(_examples(reservoir, task, config.examples, config.seed))
+        sets = [{name: learner.build() for name, learner in config.learners.items()} for config in configs]
+        results = _train(sets, learn, HALVINGS if first.halve_diverged else 0)
+        more = _examples(reservoir, task, first.examples, first.seed) if first.examples else {}
+    if first.reservoir.input_gain == MATCHED:
+        more["matched_gain"] = reservoir.input_gain
+    seconds = (time.perf_counter() - start) / sum(map(len, sets))  # for each learner: those of all are shared
+    return [
+        _recorded(result.assign(more), config, commit, began, seconds * len(config.learners))
+        for result, config in zip(results, configs, strict=True)
+    ]
+
+
+def _recorded(result: xr.Dataset, config: TrialConfig, commit: str, began: datetime, seconds: float) -> xr.Dataset:
+    """Return a result with its settings and provenance."""
     result.attrs = {
         "kenyon_format": TRIAL_FORMAT,
         "id": config.id,
         "config": config.canonical(),
         "prelearning": result.attrs.get("prelearning", "{}"),
         "diverged": result.attrs.get("diverged", "{}"),
-        "provenance": json.dumps({**environment(), "commit": commit, **_timing(began, time.perf_counter() - start)}),
+        "provenance": json.dumps({**environment(), "commit": commit, **_timing(began, seconds)}),
     }
     return describe(result)
 
 
-def execute(config: str, commit: str) -> bytes:
-    """Run a trial given as JSON and return the contents of its file: the job of a worker."""
-    return encode(run_trial(TrialConfig.model_validate_json(config), commit=commit))
+def execute(configs: Sequence[str], commit: str) -> list[bytes]:
+    """Run trials with one stream, given as JSON, and return the contents of their files: the job of a worker."""
+    trials = [TrialConfig.model_validate_json(config) for config in configs]
+    return [encode(result) for result in run_together(trials, commit=commit)]
 
 
-def _train(learners: dict[str, Any], learn: Callable[[Mapping[str, Any]], xr.Dataset], halvings: int) -> xr.Dataset:
+def _train(
+    sets: Sequence[dict[str, Any]], learn: Callable[[Sequence[Mapping[str, Any]]], list[xr.Dataset]], halvings: int
+) -> list[xr.Dataset]:
     """Train all learners, and plain readouts that diverge again at half the rate, until none does or so many times."""
-    result = learn(learners)
+    sets, results = list(sets), learn(sets)
     for _ in range(halvings):
-        lost = [str(name) for name in result.learner.values[result.diverged_at.values >= 0]]
-        again = {name: learners[name].slowed(0.5) for name in lost if isinstance(learners[name], GradientWeights)}
-        again = {name: learner for name, learner in again.items() if learner.eta_w != 0}
+        again = {
+            number: slower
+            for number, (learners, result) in enumerate(zip(sets, results, strict=True))
+            if (slower := _slower(learners, result))
+        }
         if not again:
             break
-        learners = {**learners, **again}
-        result = _replaced(result, learn(again))
-    rates = [getattr(learner, "eta_w", None) for learner in learners.values()]
-    return result.assign(eta_w=("learner", [np.nan if rate is None else float(rate) for rate in rates]))
+        for number, result in zip(again, learn(list(again.values())), strict=True):
+            sets[number] = {**sets[number], **again[number]}
+            results[number] = _replaced(results[number], result)
+    return [
+        result.assign(eta_w=("learner", [_rate(learner) for learner in learners.values()]))
+        for learners, result in zip(sets, results, strict=True)
+    ]
+
+
+def _slower(learners: Mapping[str, Any], result: xr.Dataset) -> dict[str, Any]:
+    """Return the plain readouts that diverged, at half their rates."""
+    lost = [str(name) for name in result.learner.values[result.diverged_at.values >= 0]]
+    again = {name: learners[name].slowed(0.5) for name in lost if isinstance(learners[name], GradientWeights)}
+    return {name: learner for name, learner in again.items() if learner.eta_w != 0}
+
+
+def _rate(learner: Any) -> float:
+    rate = getattr(learner, "eta_w", None)
+    return np.nan if rate is None else float(rate)
 
 
 def _replaced(result: xr.Dataset, new: xr.Dataset) -> xr.Dataset:

@@ -17,7 +17,7 @@ from kenyon import _checks, _seeding
 from kenyon._variables import describe
 from kenyon.learning.learners import CALIBRATION_EPISODES
 from kenyon.learning.prelearning import Prelearned, episodes_needed, prelearn_all, prelearned
-from kenyon.learning.protocol import LearnerProtocol, Source, check_learners
+from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_learners
 from kenyon.learning.runs import COURSES, Run
 from kenyon.learning.testing import (
     BY_KIND,
@@ -97,19 +97,52 @@ def train(
     `attrs` holds, as JSON, the configuration, what prelearning chose, the messages of learners that diverged, and
     provenance.
     """
+    options: dict[str, Any] = {"seed": seed, "n_bins": n_bins, "n_test": n_test, "threads": threads}
+    return train_sets([learners], reservoir, task, n_episodes, **options, diverged=diverged, progress=progress)[0]
+
+
+def train_sets(
+    sets: Sequence[Mapping[str, LearnerProtocol]],
+    reservoir: ReservoirProtocol,
+    task: Task,
+    n_episodes: int,
+    *,
+    seed: int,
+    n_bins: int,
+    n_test: int,
+    threads: int,
+    diverged: str,
+    progress: bool | None,
+) -> list[xr.Dataset]:
+    """Train several sets of learners on one stream of states, and return what `train` returns for each of them."""
     task = _checks.instance("task", task, Task)
-    plan = _Plan(learners, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
-    config = _config(plan, task=_settings(task))
+    plan = _Plan(sets, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
 
-    def test(runs: list[Run], pool: ThreadPoolExecutor) -> tuple[list[Test], list[Directions]]:
-        readouts = [*(run.readout() for run in runs), *(run.start for run in runs)]
-        tests, directions = _tests(plan, readouts, task, PERMUTATIONS), [Directions(run) for run in runs]
-        _show(plan, pool, [*tests, *directions], task, plan.n_test, _seeding.derive(plan.seed, "test"))
-        return tests, directions
+    def test(runs: list[Run], pool: ThreadPoolExecutor) -> tuple[list[Test], list[Test], list[Directions]]:
+        tests = _tests(plan, [run.readout() for run in runs], task, PERMUTATIONS)
+        starts, directions = _tests(plan, [run.start for run in runs], task, PERMUTATIONS), list(map(Directions, runs))
+        _show(plan, pool, [*tests, *starts, *directions], task, plan.n_test, _seeding.derive(plan.seed, "test"))
+        return tests, starts, directions
 
-    runs, ((tests, directions),), found = _learn(plan, [plan.seed], test, progress)
-    tests, starts = tests[: len(runs)], tests[len(runs) :]
+    runs, ((tests, starts, directions),), found = _learn(plan, [plan.seed], test, progress)
     _warn_of_small_outputs(plan, tests)
+    return [
+        _trained(plan, number, task, runs[part], tests[part], starts[part], directions[part], found[number])
+        for number, part in enumerate(plan.parts)
+    ]
+
+
+def _trained(
+    plan: _Plan,
+    number: int,
+    task: Task,
+    runs: list[Run],
+    tests: list[Test],
+    starts: list[Test],
+    directions: list[Directions],
+    found: dict[str, Any],
+) -> xr.Dataset:
+    """Return what was measured of one set of learners."""
     n_neurons = next((len(test.readout.theta) for test in [*tests, *starts] if test.readout is not None), 0)
     variables = {
         **{
@@ -120,6 +153,7 @@ def train(
         **{name: ("learner", [own.shares()[i] for own in directions]) for i, name in enumerate(DIRECTIONS)},
         "acceptance": ("learner", [kept / made if made else np.nan for kept, made in (run.proposals for run in runs)]),
     }
+    config = _config(plan, number, task=_settings(task))
     return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
 
 
@@ -159,8 +193,8 @@ def train_in_turn(
         or len({_checks.instance("tasks[i]", task, Task).n_classes for task in tasks}) != 1
     ):
         raise ValueError("tasks must be a list of at least one task, all with the same n_classes")
-    plan = _Plan(learners, reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged)
-    config = _config(plan, tasks=[_settings(task) for task in tasks])
+    plan = _Plan([learners], reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged)
+    config = _config(plan, 0, tasks=[_settings(task) for task in tasks])
 
     def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[Test]]:
         readouts, n = [run.readout() for run in runs], plan.n_test // len(tasks)
@@ -171,7 +205,7 @@ def train_in_turn(
         return groups
 
     seeds = [_seeding.derive(plan.seed, "turn", str(stage)) for stage in range(len(tasks))]
-    runs, stages, found = _learn(plan, seeds, test, progress)
+    runs, stages, (found,) = _learn(plan, seeds, test, progress)
     _warn_of_small_outputs(plan, stages[-1][-1])
     accuracies = [[[test.measures()["accuracy"] for test in tests] for tests in groups] for groups in stages]
     variables = {"group_accuracy": (("learner", "stage", "group"), np.moveaxis(np.array(accuracies), 2, 0))}
@@ -180,9 +214,9 @@ def train_in_turn(
 
 @dataclass(frozen=True)
 class _Plan:
-    """Arguments of `train` and `train_in_turn`, checked."""
+    """Arguments of `train_sets` and `train_in_turn`, checked."""
 
-    learners: Mapping[str, LearnerProtocol]
+    sets: Sequence[Mapping[str, LearnerProtocol]]
     reservoir: ReservoirProtocol
     tasks: Sequence[Task]
     n_episodes: int  # of each task
@@ -193,12 +227,24 @@ class _Plan:
     diverged: str
 
     def __post_init__(self) -> None:
-        check_learners(self.learners)
+        for learners in self.sets:
+            check_learners(learners)
         check_reservoir(self.reservoir)
         _checks.one_of("diverged", self.diverged, ("raise", "record"))
         _checks.set_fields(self, seed=_checks.seed(self.seed))
         for name, least in (("n_episodes", 1), ("n_bins", 1), ("n_test", len(self.tasks)), ("threads", 1)):
             _checks.set_fields(self, **{name: _checks.integer(name, getattr(self, name), least)})
+
+    @property
+    def learners(self) -> list[tuple[str, LearnerProtocol]]:
+        """All learners with their names, set after set."""
+        return [named for learners in self.sets for named in learners.items()]
+
+    @property
+    def parts(self) -> list[slice]:
+        """The place of each set among all learners."""
+        ends = np.cumsum([len(learners) for learners in self.sets]).tolist()
+        return [slice(first, end) for first, end in zip([0, *ends], ends, strict=False)]
 
     @property
     def edges(self) -> NDArray[np.int_]:
@@ -212,21 +258,21 @@ class _Plan:
 
 def _learn(
     plan: _Plan, seeds: Sequence[int], test: Callable[[list[Run], ThreadPoolExecutor], Tested], progress: bool | None
-) -> tuple[list[Run], list[Tested], dict[str, Any]]:
+) -> tuple[list[Run], list[Tested], list[dict[str, Any]]]:
     """Learn the tasks one after another, each from the stream of its seed, and test after each.
 
-    Returns the learners, the results of `test` after each task, and a record of prelearning.
+    Returns the learners, the results of `test` after each task, and a record of prelearning for each set of learners.
     """
-    waiting = prelearned(plan.learners)
-    n_episodes = plan.n_episodes * len(plan.tasks) + episodes_needed(waiting)
+    waiting = [prelearned(learners) for learners in plan.sets]
+    n_episodes = plan.n_episodes * len(plan.tasks) + sum(map(episodes_needed, waiting))
     tested: list[Tested] = []
     with show_progress(n_episodes, progress) as advance, ThreadPoolExecutor(plan.threads) as pool:
-        found = prelearn_all(
-            waiting, plan.reservoir, plan.tasks[0], seed=plan.seed, threads=plan.threads, advance=advance
-        )
+        options: dict[str, Any] = {"seed": plan.seed, "threads": plan.threads, "advance": advance}
+        found = [prelearn_all(learners, plan.reservoir, plan.tasks[0], **options) for learners in waiting]
         runs = [
-            Run(name, learner, found.get(name), plan.seed, plan.diverged, plan.edges)
-            for name, learner in plan.learners.items()
+            Run(name, learner, starts.get(name), plan.seed, plan.diverged, plan.edges)
+            for learners, starts in zip(plan.sets, found, strict=True)
+            for name, learner in learners.items()
         ]
         for task, seed in zip(plan.tasks, seeds, strict=True):
             stream = plan.stream(task, plan.n_episodes, seed)
@@ -236,7 +282,7 @@ def _learn(
                 _for_all(pool, Run.learn, runs, batch)
                 advance(len(batch.items))
             tested.append(test(runs, pool))
-    return runs, tested, {name: _plain(result) for name, result in found.items() if isinstance(result, Prelearned)}
+    return runs, tested, [_record(starts) for starts in found]
 
 
 def _calibrate(
@@ -254,10 +300,12 @@ def _calibrate(
 
 
 def _tests(plan: _Plan, readouts: list[Readout | None], task: Task, permutations: int) -> list[Test]:
-    """Return tests of the learners' readouts, any number for each learner in order."""
-    names = list(plan.learners) * (len(readouts) // len(plan.learners))
+    """Return tests of readouts, one of each learner."""
     labels = labellings(task, plan.seed, permutations)
-    return [Test(readout, task, labels, Source(plan.seed, name)) for name, readout in zip(names, readouts, strict=True)]
+    return [
+        Test(readout, task, labels, Source(plan.seed, name))
+        for (name, _), readout in zip(plan.learners, readouts, strict=True)
+    ]
 
 
 def _show(
@@ -270,7 +318,7 @@ def _show(
 
 def _warn_of_small_outputs(plan: _Plan, tests: list[Test]) -> None:
     """Warn of learners that seem to take the largest output: no rule says that they draw, no temperature was set."""
-    for (name, learner), test in zip(plan.learners.items(), tests, strict=True):
+    for (name, learner), test in zip(plan.learners, tests, strict=True):
         if test.readout is None or test.readout.temperature != 1.0 or hasattr(learner, "rule"):
             continue
         drawn, largest = (test.measures()[part] for part in ("accuracy", "argmax_accuracy"))
@@ -302,7 +350,7 @@ def _dataset(plan: _Plan, runs: list[Run], variables: dict[str, Any], record: di
     failures = {run.name: str(run.failure) for run in runs if run.failure}
     attributes = {**record, "provenance": environment(), "diverged": failures}
     texts = {name: json.dumps(value, default=_checks.short_repr) for name, value in attributes.items()}
-    return describe(xr.Dataset(variables, {"learner": list(plan.learners), "episode": plan.edges[1:]}, texts))
+    return describe(xr.Dataset(variables, {"learner": [run.name for run in runs], "episode": plan.edges[1:]}, texts))
 
 
 def _measures(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons: int) -> dict[str, Any]:
@@ -316,9 +364,9 @@ def _measures(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons:
     }
 
 
-def _config(plan: _Plan, **shown: Any) -> dict[str, Any]:
+def _config(plan: _Plan, number: int, **shown: Any) -> dict[str, Any]:
     return {
-        "learners": {name: _settings(learner) for name, learner in plan.learners.items()},
+        "learners": {name: _settings(learner) for name, learner in plan.sets[number].items()},
         "reservoir": _settings(plan.reservoir),
         **shown,
         "n_episodes": plan.n_episodes,
@@ -335,6 +383,11 @@ def _settings(thing: Any) -> dict[str, Any]:
         "kind": type(thing).__name__,
         **{name: value for name, value in fields.items() if isinstance(value, plain) and not name.startswith("_")},
     }
+
+
+def _record(found: Mapping[str, Prelearned | Diverged]) -> dict[str, Any]:
+    """Return what prelearning found for those learners for which it found something."""
+    return {name: _plain(result) for name, result in found.items() if isinstance(result, Prelearned)}
 
 
 def _plain(found: Prelearned) -> dict[str, Any]:
