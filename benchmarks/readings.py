@@ -69,7 +69,7 @@ def main() -> None:
     known: set[str] = set()
     total, episodes = 0.0, 0
     for name in READINGS:
-        trials = [one for one in experiment(Plan(THIN.seeds, False, name)).trials if one.id not in known]
+        trials = [one for one in experiment([Plan(THIN.seeds, False, name)]).trials if one.id not in known]
         known |= {one.id for one in trials}
         n = sum(one.n_episodes for one in trials)
         took = sum(seconds(one, simulation, update) + tuning(one, simulation, update) for one in trials)

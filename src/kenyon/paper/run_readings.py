@@ -58,26 +58,22 @@ def run_readings(
     known, matrix = read_matrix(folder), Matrix((), seeds, quick)
     if known and (known.seeds, known.quick) == (seeds, quick):
         matrix = known
-    for name in names:
-        results = Results(folder / "results", Plan(seeds, quick, name))
-        _run(results, workers, cluster, report)
-        matrix = with_column(matrix, column(name, results, judge(results)))
-        write_matrix(folder, matrix)
+    plans = [Plan(seeds, quick, name) for name in names]
+    # All at once: readings that change nothing but learners share the simulations of others.
+    outcome = run_experiment(experiment(plans), folder / "results", workers=workers, cluster=cluster, report=report)
+    if outcome.failed:
+        raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
+    for plan in plans:
+        results = Results(folder / "results", plan)
+        matrix = with_column(matrix, column(plan.reading, results, judge(results)))
+    write_matrix(folder, matrix)
     save_matrix(matrix, folder / "figures")
     if (folder / CLOCK).exists():
         rewrite(folder, workers=workers)
     return matrix
 
 
-def experiment(plan: Plan) -> Experiment:
-    """Return all trials of a reading, the longest first."""
-    trials = {trial.id: trial for figure in FIGURES for trial in plan.experiment(figure).trials}
-    ordered = sorted(trials.values(), key=lambda trial: -trial.work)
-    return Experiment(f"reading {plan.reading}", tuple(ordered), {})
-
-
-def _run(results: Results, workers: int | None, cluster: str | None, report: Report) -> None:
-    """Run what a reading lacks."""
-    outcome = run_experiment(experiment(results.plan), results.folder, workers=workers, cluster=cluster, report=report)
-    if outcome.failed:
-        raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
+def experiment(plans: Sequence[Plan]) -> Experiment:
+    """Return all trials of some readings, the longest first."""
+    trials = {trial.id: trial for plan in plans for figure in FIGURES for trial in plan.experiment(figure).trials}
+    return Experiment("readings", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
