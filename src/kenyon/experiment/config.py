@@ -17,6 +17,7 @@ from kenyon.connectivity import INPUT_FORMS, mean_connections, mean_inputs
 from kenyon.experiment.learner_settings import LEARNERS, AnyLearner
 from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of
 from kenyon.experiment.stage_settings import PrelearningConfig, TuningConfig
+from kenyon.learning.prelearning import STARTS, STEPS
 from kenyon.learning.training import train
 from kenyon.matching import matched_gain
 from kenyon.odours import SUBSETS, Odours, load_odours
@@ -167,8 +168,12 @@ class TrialConfig(Model):
     @property
     def work(self) -> float:
         """About how long it takes, in arbitrary units: to estimate the time left, and to start with the longest."""
-        learning = 100 * len(self.learners) * self.task.n_classes
-        return float(self.n_episodes * self.task.groups * (self.reservoir.n_neurons + learning))
+        prelearned = [
+            getattr(own, "batch", 1) for own in self.learners.values() if isinstance(getattr(own, "start", None), str)
+        ]
+        before, n = STEPS * max(prelearned, default=0), self.n_episodes * self.task.groups
+        updates = n * len(self.learners) + before * 2 * STARTS * len(prelearned)
+        return float((before + n) * self.reservoir.n_neurons + updates * self.task.n_classes * 100)
 
     def canonical(self) -> str:
         """Return all settings as JSON, in the order in which they are declared; learners in the order given."""
