@@ -125,7 +125,7 @@ def train_sets(
         return tests, starts, directions
 
     runs, ((tests, starts, directions),), found = _learn(plan, [plan.seed], test, progress)
-    _warn_of_small_outputs(plan, tests)
+    _warn_of_small_outputs(plan, tests, 4)
     return [
         _trained(plan, number, task, runs[part], tests[part], starts[part], directions[part], found[number])
         for number, part in enumerate(plan.parts)
@@ -206,7 +206,7 @@ def train_in_turn(
 
     seeds = [_seeding.derive(plan.seed, "turn", str(stage)) for stage in range(len(tasks))]
     runs, stages, (found,) = _learn(plan, seeds, test, progress)
-    _warn_of_small_outputs(plan, stages[-1][-1])
+    _warn_of_small_outputs(plan, stages[-1][-1], 3)
     accuracies = [[[test.measures()["accuracy"] for test in tests] for tests in groups] for groups in stages]
     variables = {"group_accuracy": (("learner", "stage", "group"), np.moveaxis(np.array(accuracies), 2, 0))}
     return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
@@ -316,8 +316,11 @@ def _show(
         _for_all(pool, lambda test, batch=batch: test.take(batch), tests)
 
 
-def _warn_of_small_outputs(plan: _Plan, tests: list[Test]) -> None:
-    """Warn of learners that seem to take the largest output: no rule says that they draw, no temperature was set."""
+def _warn_of_small_outputs(plan: _Plan, tests: list[Test], depth: int) -> None:
+    """Warn of learners that seem to take the largest output: no rule says that they draw, no temperature was set.
+
+    The warning points to the caller that is `depth` calls above it.
+    """
     for (name, learner), test in zip(plan.learners, tests, strict=True):
         if test.readout is None or test.readout.temperature != 1.0 or hasattr(learner, "rule"):
             continue
@@ -328,7 +331,7 @@ def _warn_of_small_outputs(plan: _Plan, tests: list[Test]) -> None:
                 f"but its accuracy is {drawn:.2f}: that is of choices drawn from softmax(y), and its outputs y are "
                 "small. If it takes the largest output, give its Readout temperature=0; if not, a temperature that "
                 "suits the size of its outputs",
-                stacklevel=3,
+                stacklevel=depth,
             )
 
 
