@@ -66,9 +66,10 @@ class Readout(NamedTuple):
 
 
 def completed(readout: Readout) -> Readout:
-    """Return a readout whose parts have been checked and are arrays of the right kind, `theta` among them."""
+    """Return a readout of the same class whose parts have been checked and are arrays, `theta` among them."""
     W, theta, shift, scale, bias = readout._parts()
-    return Readout(W, theta, bool(readout.thresholds), shift, scale, float(readout.temperature), bias)
+    own = readout._replace(thresholds=bool(readout.thresholds), temperature=float(readout.temperature))
+    return own._replace(W=W, theta=theta, shift=shift, scale=scale, bias=bias)
 
 
 def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDArray[Any]:

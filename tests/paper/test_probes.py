@@ -58,6 +58,13 @@ def test_the_two_parts_add_up_to_the_states():
     np.testing.assert_allclose(above + below, BATCH.states, atol=1e-6)
 
 
+def test_training_tests_each_part_as_it_is():
+    """Ten stimuli are told apart by either part; a readout that is tested on the other part would be guessing."""
+    parts = {part: RidgePart(part=part) for part in ("above", "below")}
+    found = kn.train(parts, RESERVOIR, TASK, 3000, n_test=500)
+    assert (found.accuracy > 0.9).all()
+
+
 def test_bad_settings_are_refused():
     with pytest.raises(ValueError, match="part"):
         RidgePart(part="beside")
