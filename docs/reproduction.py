@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from kenyon.paper.matrix import hangs_on, markdown, read_matrix
 from kenyon.paper.report.page import effect_words
 from kenyon.paper.report.words import changes, choices
 from kenyon.paper.verdicts import Effect
@@ -33,11 +34,13 @@ def verdicts_table(folder: Path) -> str:
     contents = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
     if contents["quick"]:
         raise SystemExit(f"{folder} holds a quick run, which judges nothing")
-    rows = []
+    rows, matrix = [], read_matrix(folder)
     for claim in contents["claims"]:
         first = {name: float("nan") if value is None else value for name, value in claim["effects"][0].items()}
         found = f"{first['label']}: {effect_words(Effect(**first))}"
         word = claim["verdict"] if claim["verdict"] == "reproduced" else f"**{claim['verdict']}**"
+        if told := hangs_on(matrix, claim["number"], claim["verdict"]):
+            word = f"**{told}** (central reading: contradicted)"
         rows.append([str(claim["number"]), claim["claim"], found, word])
     return _table(["", "the paper says", "effect, 95% interval", "verdict"], rows)
 
@@ -59,6 +62,8 @@ def main(folders: Sequence[str]) -> None:
     page = filled(filled(page, "choices", choices_table()), "changes", changes_table())
     for folder in map(Path, folders):
         page = filled(page, "verdicts", verdicts_table(folder))
+        if (matrix := read_matrix(folder)) is not None:
+            page = filled(page, "readings", markdown(matrix))
         for picture in sorted((folder / "figures").glob("*.png")):
             shutil.copyfile(picture, PICTURES / picture.name)
     PAGE.write_text(page, encoding="utf-8")

@@ -12,7 +12,7 @@ from kenyon.experiment.executor import Stopped
 from kenyon.experiment.reports import Report
 from kenyon.paper import plan
 from kenyon.paper.figures.readings import save_matrix
-from kenyon.paper.matrix import Column, Matrix, markdown, read_matrix, summary, with_column, write_matrix
+from kenyon.paper.matrix import Column, Matrix, hangs_on, markdown, read_matrix, summary, with_column, write_matrix
 from kenyon.paper.plan import Plan
 from kenyon.paper.readings import CENTRAL, READINGS, THIN, reading
 from kenyon.paper.report import matrix as section
@@ -208,6 +208,16 @@ def test_a_claim_is_robust_or_depends_on_named_readings():
     assert rows[1].words() == "reproduced; depends on summed (contradicted), dense W (inconclusive)"
 
 
+def test_a_contradiction_that_hangs_on_a_reading_says_so_first():
+    matrix = made_up(central="cccri", summed="crici", dense="cciic")
+    told = [hangs_on(matrix, number, "contradicted") for number in range(1, 6)]
+    assert told[0] == ""  # in every reading
+    assert told[1] == 'hangs on what the paper leaves open: reproduced with "Batch cost summed"'
+    assert told[2].endswith('left open with "Batch cost summed", "W ten times as dense"')
+    assert told[4] == ""  # open already at fewer seeds
+    assert hangs_on(matrix, 2, "inconclusive") == hangs_on(None, 2, "contradicted") == ""
+
+
 def test_nothing_is_robust_without_the_central_reading():
     (row,) = summary(made_up(summed="r"))
     assert not row.robust
@@ -257,6 +267,11 @@ def test_the_page_shows_the_matrix_or_how_to_get_it(tmp_path):
     assert "1 of 2 claims are robust over 2 of 17 readings" in page
     assert "depends on summed (reproduced)" in page
     assert "Composed: 1 of 5 runs" in page
+    words = {1: "reproduced", 2: "contradicted"}
+    told = [own._replace(verdict=words.get(own.number, "inconclusive")) for own in verdicts()]
+    first = render(Constructed(), told, figures, 1.0)
+    assert "Of those contradicted, 1 hangs on what the paper leaves open" in first
+    assert "reproduced with &#34;Batch cost summed&#34;" in first
 
 
 def test_the_page_of_readings_is_up_to_date():

@@ -65,6 +65,22 @@ class Robustness(NamedTuple):
         return f"{self.verdict}; depends on " + ", ".join(f"{name} ({word})" for name, word in self.differs.items())
 
 
+def hangs_on(matrix: Matrix | None, number: int, verdict: Word) -> str:
+    """Return what comes before the verdict on a claim that is contradicted, but not in every reading; "" otherwise.
+
+    If the central reading leaves it open at the sizes and seeds of all readings, it is no wonder that others do.
+    """
+    if matrix is None or verdict != "contradicted":
+        return ""
+    words: dict[str, str] = {"reproduced": "reproduced"}
+    if any(own.verdicts.get(number) == verdict for own in matrix.columns if own.name == CENTRAL):
+        words["inconclusive"] = "left open"
+    others = [own for own in matrix.columns if own.name != CENTRAL]
+    found = {told: [own.title for own in others if own.verdicts.get(number) == word] for word, told in words.items()}
+    parts = [f"{told} with " + ", ".join(f'"{title}"' for title in titles) for told, titles in found.items() if titles]
+    return f"hangs on what the paper leaves open: {'; '.join(parts)}" if parts else ""
+
+
 def column(name: str, results: Results, verdicts: Sequence[Verdict]) -> Column:
     """Return the column of a reading from its verdicts and results."""
     decided = {verdict.number: _decided(verdict) for verdict in verdicts}

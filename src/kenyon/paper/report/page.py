@@ -15,6 +15,7 @@ from markupsafe import Markup
 from kenyon._files import write_whole
 from kenyon._version import __version__
 from kenyon.paper.claims import CLAIMS
+from kenyon.paper.matrix import hangs_on
 from kenyon.paper.plan import FIGURES, Plan, Results
 from kenyon.paper.report import matrix, origins, ours, panel, panel_view
 from kenyon.paper.report.finding import Finding
@@ -72,7 +73,7 @@ def render(results: Results, verdicts: Sequence[Verdict], figures: Path, seconds
         sizes=origins.sizes(results.plan),
         steps=origins.steps(made, again(results.plan)),
         **panel_view.view(codes),
-        **readings_view(figures),
+        **readings_view(figures, verdicts),
     )  # fmt: skip
 
 
@@ -101,10 +102,12 @@ def _shown(figure: str, results: Results, verdicts: Sequence[Verdict], folder: P
     return Shown(figure, about(figure), finding(figure, results), picture(folder, figure), related)
 
 
-def readings_view(figures: Path) -> dict[str, Any]:
-    """Return what the section on readings shows, with its picture, which lies among the figures."""
+def readings_view(figures: Path, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return what is known of readings: which contradictions hang on one, and what their section shows."""
     found = matrix.view(figures.parent)
-    return {**found, "matrix_picture": picture(figures, MATRIX) if found["matrix"] else ""}
+    told = {verdict.number: hangs_on(found["matrix"], verdict.number, verdict.verdict) for verdict in verdicts}
+    hanging = {number: words for number, words in told.items() if words}
+    return {**found, "hanging": hanging, "matrix_picture": picture(figures, MATRIX) if found["matrix"] else ""}
 
 
 def again(plan: Plan) -> str:
