@@ -242,7 +242,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         self.n_epochs_ = len(curve)
         units = training.units
         size = np.where(units.factor > 0, units.factor, 1).astype(np.float64)
-        self.theta_ = self.readout_.theta / size + units.shift * self.readout_.thresholds
+        sides = self.readout_.theta.reshape(-1, self.readout_.n_neurons)
+        self.theta_ = (sides / size + units.shift * self.readout_.thresholds).ravel()
         final = self._measure(data, seen)
         if np.isnan(curve[-1]):  # the learner makes no choices while it learns
             curve[-1] = final
@@ -282,11 +283,14 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         - `specificity`: how well its activity tells classes apart, as in `specificity_` (classifiers only).
         - `threshold`: its threshold, as in `theta_`.
         - `activity`: the share of series in which it is active; the mean over neurons is `coding_level_`.
+        - `side`: with `learner__code="on_off"`, which has two rows for each neuron: "on" for its unit above a
+          threshold, "off" for the one below another.
         """
         check_is_fitted(self)
         size = TARGET if isinstance(self._rule, Regression) else 1.0
         specificity = getattr(self, "specificity_", None)
-        return rank(self.readout_.W / size, self.theta_, self._activity, self._spread, specificity)
+        n_neurons = self.readout_.n_neurons
+        return rank(self.readout_.W / size, self.theta_, self._activity, self._spread, specificity, n_neurons)
 
     def plot_learning_curve(self, *, ax: Axes | None = None) -> LearningCurveDisplay:
         """Plot the score of each pass."""
@@ -303,7 +307,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         return CodeDisplay.from_estimator(self, X, y, ax=ax)
 
     def code(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float32]:
-        """Return x = relu(V - theta) of each series, which is what the readout sees, shape (n, n_neurons)."""
+        """Return x = relu(V - theta) of each series, which is what the readout sees, shape (n, n_units)."""
         check_is_fitted(self)
         series = self._series(X, reset=False)
         return self.readout_.features(self._states(series)[np.arange(len(series))])

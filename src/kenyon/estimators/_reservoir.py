@@ -19,7 +19,7 @@ from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._misread import warn_if_misread
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series
-from kenyon.learning.learners import Percentile
+from kenyon.learning.state import Percentile
 from kenyon.reservoir import Reservoir
 
 

@@ -25,13 +25,12 @@ from kenyon.learning.learners import (
     Learner,
     Metropolis,
     Normalised,
-    Percentile,
     changed,
-    initial_thresholds,
 )
 from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
+from kenyon.learning.state import Percentile, initial_thresholds
 from kenyon.readout import Readout
 
 BY_NAME: dict[str, LearnerProtocol] = {

@@ -152,8 +152,9 @@ def check_readout(name: str, readout: Any, n_neurons: int, n_outputs: int | None
         why = f": {error}" if isinstance(readout, tuple) else f", not {_checks.short_repr(readout)}"
         raise ValueError(f"{name}.readout must return a Readout, such as kn.Readout(W, theta){why}") from None
     rows = len(found.W) if n_outputs is None else n_outputs
-    if found.W.shape != (rows, n_neurons):
-        wanted = f"({'n_classes' if n_outputs is None else rows}, {n_neurons})"
+    if (len(found.W), found.n_neurons) != (rows, n_neurons):
+        units = n_neurons * (found.W.shape[1] // found.n_neurons)
+        wanted = f"({'n_classes' if n_outputs is None else rows}, {units})"
         raise ValueError(f"{name}.readout must return a Readout whose W has shape {wanted}, not {found.W.shape}")
     if not np.isfinite(found.W).all() or not np.isfinite(0.0 if found.bias is None else found.bias).all():
         raise Diverged(name, episode, "its weights are no longer finite; use smaller steps")

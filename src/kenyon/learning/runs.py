@@ -44,6 +44,8 @@ class Run:
             self.learner = changed(learner, start=found.theta_g)
         elif self.failure and not self.record:
             raise self.failure
+        if isinstance(self.learner, Learner):
+            self.learner = self.learner.over(int(edges[-1]))
 
     def begin(self, V: NDArray[np.float32], n_classes: int) -> None:
         """Calibrate, and keep the readout as it is before anything was learned."""
@@ -69,7 +71,7 @@ class Run:
         if readout is None:
             return
         theta_g = float(getattr(self.state, "theta_g", 0.0))
-        local = readout.theta.astype(np.float64) - theta_g
+        local = readout.theta[: readout.n_neurons].astype(np.float64) - theta_g
         self.courses[:, number] = theta_g, local.mean(), local.std()
         if number == 0:
             self.early = readout
