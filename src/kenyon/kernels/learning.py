@@ -25,7 +25,7 @@ order (C order), so arrays are indexed as if they were flat:
     V                   (n_episodes, n_neurons): [n, i] is element n n_neurons + i
 
 With the code "on_off" a neuron has a second unit, x = relu(-V - theta). Units of the second side follow those of the
-first, which are padded to whole lanes; x, W and theta then have twice the length, and only reading knows of it.
+first, which are padded as rows are; x, W and theta then have twice the length, and only reading knows of it.
 
 Rows of W and theta are padded to whole lanes with units whose threshold is infinite: never active, they never learn.
 Rows of V are not padded, so their last, incomplete lanes are copied to `tail`, which is zero from there on.
@@ -100,11 +100,15 @@ class EpisodeLog(NamedTuple):
         return EpisodeLog(self.cost[:, first:last], self.correct[:, first:last], self.norm2[:, first:last])
 
 
+def row_length(n: int) -> int:
+    """Return how many places a row of n units takes: whole lanes, and never a multiple of 512."""
+    n_padded = -(-n // LANES) * LANES
+    return n_padded + LANES if n_padded % 512 == 0 else n_padded  # 4096 bytes apart, rows fall on the same lines
+
+
 def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
     """Return `n` networks that know nothing: W = 0, thresholds `theta`, one per neuron."""
-    n_padded = -(-len(theta) // LANES) * LANES
-    if n_padded % 512 == 0:  # rows 4096 bytes apart would fall on the same lines of the cache
-        n_padded += LANES
+    n_padded = row_length(len(theta))
     padded = np.full(n_padded, np.inf, np.float32)
     padded[: len(theta)] = theta
     W = np.zeros((n, n_classes, len(padded)), np.float32)
@@ -153,7 +157,7 @@ def _read_both(V, n, nets, m, tail, x, y):
     V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
     zero = lanes_of(np.float32(0))
     norm2 = finite = y0 = y1 = zero
-    for i in range(uintp(0), side, uintp(LANES)):
+    for i in range(uintp(0), n_neurons, uintp(LANES)):
         v = load_at(V, V_start + i) if i < whole else load_at(tail, i - whole)
         finite = fma(v, zero, finite)
         on = relu(v - load_at(nets.theta, theta_start + i))
@@ -171,11 +175,14 @@ def _read_both(V, n, nets, m, tail, x, y):
     return sum_lanes(norm2 + finite)
 
 
+_row_length = njit(row_length)
+
+
 @njit
 def _features(V, both):
-    """Return work space for x and for the end of a row of V."""
-    n_used = -(-V.shape[1] // LANES) * LANES
-    return np.empty(2 * n_used if both else n_used, np.float32), np.zeros(LANES, np.float32)
+    """Return work space for x and for the end of a row of V. Between two sides x stays 0."""
+    n_used = _row_length(V.shape[1]) * 2 if both else -(-V.shape[1] // LANES) * LANES
+    return np.zeros(n_used, np.float32), np.zeros(LANES, np.float32)
 
 
 @njit

@@ -2,7 +2,7 @@
 
 Units of the code "on" are neurons, x = relu(V - theta). The code "on_off" reads each neuron twice: units of the second
 side are active below a threshold of their own, x = relu(theta_off - V). In networks both sides follow one another, each
-padded to whole lanes, and the second holds -theta_off: so x = relu(-V - theta) there, the gradient is the same for all,
+padded as rows are, and the second holds -theta_off: so x = relu(-V - theta) there, the gradient is the same for all,
 and to raise thresholds makes both sides sparser.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.kernels.lanes import LANES
-from kenyon.kernels.learning import Networks
+from kenyon.kernels.learning import Networks, row_length
 from kenyon.learning.protocol import Source
 from kenyon.readout import ON_OFF
 
@@ -65,14 +65,9 @@ def unit_thresholds(
     on = initial_thresholds(start, V)
     if code != ON_OFF or isinstance(start, str):
         return on
-    padded = np.full(padded_to_lanes(len(on)), np.inf, np.float32)
+    padded = np.full(row_length(len(on)), np.inf, np.float32)
     padded[: len(on)] = on
     return np.concatenate([padded, -opposite_thresholds(start, V)])
-
-
-def padded_to_lanes(n: int) -> int:
-    """Return a number of neurons rounded up to whole lanes."""
-    return -(-n // LANES) * LANES
 
 
 class State(NamedTuple):
@@ -94,7 +89,7 @@ class State(NamedTuple):
     @property
     def places(self) -> list[slice]:
         """Where the units of each side are in the rows of networks."""
-        width = padded_to_lanes(self.n_neurons)
+        width = row_length(self.n_neurons)
         return [slice(side * width, side * width + self.n_neurons) for side in range(self.sides)]
 
     def check(self) -> None:
@@ -107,5 +102,5 @@ class State(NamedTuple):
         fits += [array.dtype == np.float32 for array in single] + [array.dtype == np.float64 for array in arrays[4:]]
         fits += [isinstance(count, int) for count in (self.n_neurons, self.n_outputs, self.episode, self.silent)]
         fits += [self.sides in (1, 2), padded % LANES == 0, self.n_neurons > 0, rows >= ROWS]
-        if not all(fits) or self.sides * padded_to_lanes(self.n_neurons) > padded:
+        if not all(fits) or padded < self.places[-1].stop:
             raise ValueError("inconsistent learner state")
