@@ -181,11 +181,11 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         if self.early_stopping and not training.closed_form:
             seen, held = self._held_out(targets, seen)
         data = Examples(self._states(series), targets, *sample.by_number(len(series), factors))
+        n_episodes = training.seen + epochs * round(float(data.weights[seen].sum()))
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
             for epoch, order in enumerate(self._orders(data, seen, epochs)):
-                cooling = min(1.0, 2.0 * (1.0 - epoch / epochs))  # smaller steps in the second half
-                training, progress = self._pass(training, data, seen[order], cooling)
+                training, progress = self._pass(training, data, seen[order], n_episodes)
                 curve.append(progress)
                 advance(len(seen))
                 if held is not None:
@@ -214,13 +214,16 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         return _training.orders(len(seen), None if plain else data.weights[seen], epochs, self._seed, self._passes)
 
     def _pass(
-        self, training: Training, data: Examples, numbers: Indices, cooling: float = 1.0
+        self, training: Training, data: Examples, numbers: Indices, n_episodes: int | None = None
     ) -> tuple[Training, float]:
-        """Learn from the series with these numbers; return their score too, each before its own update."""
+        """Learn from the series with these numbers; return their score too, each before its own update.
+
+        `n_episodes` is the number of all that will be learned from, as far as it is known.
+        """
         total = 0.0
         for part in chunks(len(numbers)):
             now = numbers[part]
-            training, result = training.learn(data.states[now], data.targets[now], cooling, data.weights[now])
+            training, result = training.learn(data.states[now], data.targets[now], data.weights[now], n_episodes)
             total += result
         if isinstance(self._rule, Regression):
             square = float((data.targets[numbers].astype(np.float64) ** 2).sum())

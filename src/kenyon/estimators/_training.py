@@ -27,7 +27,7 @@ from kenyon.learning.learners import (
     Normalised,
     changed,
 )
-from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update
+from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update, told_of_length
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile, initial_thresholds
@@ -35,11 +35,11 @@ from kenyon.readout import Readout
 
 BY_NAME: dict[str, LearnerProtocol] = {
     "ridge": Ridge(penalty=None),
-    "normalised": Normalised(start=Percentile(50.0)),
-    "composed": Composed(),
-    "metropolis": Metropolis(),
-    "gradient_thresholds": GradientThresholds(),
-    "gradient_weights": GradientWeights(),
+    "normalised": Normalised(start=Percentile(50.0), cooling="linear"),
+    "composed": Composed(cooling="linear"),
+    "metropolis": Metropolis(cooling="linear"),
+    "gradient_thresholds": GradientThresholds(cooling="linear"),
+    "gradient_weights": GradientWeights(cooling="linear"),
 }
 SHARE = 0.005  # of thresholds in a fixed step: k of the normalised step
 CACHE = 2**24  # bytes of states kept between passes
@@ -71,6 +71,7 @@ class Training(NamedTuple):
     state: Any
     units: Units
     named: bool  # given by name, so that its step sizes may be changed
+    seen: int = 0  # episodes so far
 
     def readout(self) -> Readout:
         """Return what has been learned so far."""
@@ -82,30 +83,34 @@ class Training(NamedTuple):
         return getattr(self.learner, "closed_form", False)
 
     def learn(
-        self, V: NDArray[np.float32], targets: Targets, cooling: float, weights: NDArray[np.float64]
+        self, V: NDArray[np.float32], targets: Targets, weights: NDArray[np.float64], n_episodes: int | None
     ) -> tuple[Training, float]:
         """Learn from states in their units; return the new training, and the sum of correct choices or of costs.
 
-        A learner given by name that diverges takes the same episodes again with half the step. Only learners in closed
-        form take `weights`; the others are shown an episode as often as its weight says.
+        Steps cool over `n_episodes` in all, those seen before included; not at all if nobody knows how many there are
+        and the learner was given by name. A learner given by name that diverges takes the same episodes again with half
+        the step. Only learners in closed form take `weights`; the others are shown an episode as often as its weight
+        says.
         """
         learner: Any = self.learner
         extra = [weights] if self.closed_form else []
         for _ in range(HALVINGS):
             try:
-                returned = _slowed(learner, cooling).update(self.state, V, targets, *extra)
+                returned = self._paced(learner, n_episodes).update(self.state, V, targets, *extra)
                 state, info = check_update("learner", returned, len(V))
                 result = info.correct if targets.ndim == 1 else info.cost
-                return self._replace(learner=learner, state=state), float(result.sum(dtype=np.float64))
+                seen = self.seen + len(V)
+                return self._replace(learner=learner, state=state, seen=seen), float(result.sum(dtype=np.float64))
             except Diverged:
                 if not self.named:
                     raise
-                learner = _slowed(learner, 0.5)
+                learner = learner.slowed(0.5)
         raise Diverged("the learner", 0, f"after {HALVINGS} halvings of its step; use another, such as 'ridge'")
 
-
-def _slowed(learner: Any, factor: float) -> Any:
-    return learner.slowed(factor) if hasattr(learner, "slowed") else learner
+    def _paced(self, learner: Any, n_episodes: int | None) -> Any:
+        if n_episodes is not None:
+            return told_of_length(learner, n_episodes)
+        return changed(learner, cooling=None) if self.named and isinstance(learner, Learner) else learner
 
 
 def by_name(learner: str | Named) -> LearnerProtocol:

@@ -20,8 +20,9 @@ dataclass does best: its fields are then recorded with the results. It may rely 
 These attributes are optional: `rule`, one of `Supervised`, `QLearning` and `Regression` (without it, classes are
 expected, and `train` warns where outputs are so small that drawn choices are far less often right than the largest
 output); `thresholds`, true if it reads x = relu(V - theta) (estimators then scale every neuron by itself; without it,
-all of them by the same factor); `slowed(factor)`, which returns a learner with smaller steps (estimators call it for
-the second half of their passes).
+all of them by the same factor); `over(n_episodes)`, which returns a learner for a run of so many episodes, counted from
+`begin`: whoever trains it says beforehand how long that will be, so that its steps may cool (`partial_fit`, which does
+not know, says nothing).
 
 So are these methods, for an agent in an environment, which is told no right class: `act(state, V)`, which returns an
 action for each row of V and changes nothing, and `learn(state, V, actions, rewards)`, which returns the new state and
@@ -159,6 +160,11 @@ def check_readout(name: str, readout: Any, n_neurons: int, n_outputs: int | None
     if not np.isfinite(found.W).all() or not np.isfinite(0.0 if found.bias is None else found.bias).all():
         raise Diverged(name, episode, "its weights are no longer finite; use smaller steps")
     return found
+
+
+def told_of_length(learner: Any, n_episodes: int) -> Any:
+    """Return a learner that knows how many episodes there will be, if it wants to."""
+    return learner.over(n_episodes) if callable(getattr(learner, "over", None)) else learner
 
 
 def check_learner(name: str, learner: Any) -> LearnerProtocol:

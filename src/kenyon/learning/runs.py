@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from kenyon.learning.learners import Learner, changed
 from kenyon.learning.prelearning import Prelearned
-from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source, check_readout, check_update
+from kenyon.learning.protocol import (
+    Diverged,
+    Info,
+    LearnerProtocol,
+    Source,
+    check_readout,
+    check_update,
+    told_of_length,
+)
 from kenyon.readout import Readout
 from kenyon.reservoir import Batch
 
@@ -44,8 +52,7 @@ class Run:
             self.learner = changed(learner, start=found.theta_g)
         elif self.failure and not self.record:
             raise self.failure
-        if isinstance(self.learner, Learner):
-            self.learner = self.learner.over(int(edges[-1]))
+        self.learner = told_of_length(self.learner, int(edges[-1]))
 
     def begin(self, V: NDArray[np.float32], n_classes: int) -> None:
         """Calibrate, and keep the readout as it is before anything was learned."""
