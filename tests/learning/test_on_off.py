@@ -1,11 +1,13 @@
 """The code "on_off": two units for each neuron, against the oracle, which reads V and -V as neurons of their own."""
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
+from kenyon.envs import ReservoirFeatures, ReservoirFeaturesVector
 from kenyon.learning.learners import changed
 from tests import naive
 from tests.learning.test_updates import episodes
@@ -193,6 +195,32 @@ def test_an_estimator_reads_both_sides_and_ranks_them(tmp_path):
     assert table.index[0] == 0
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(kn.load(tmp_path / "model").predict(X), model.predict(X))
+
+
+def test_features_of_environments_and_series_have_both_sides():
+    reservoir, theta_off = kn.Reservoir(30), np.linspace(0.1, 0.5, 30, dtype=np.float32)
+    plain = gymnasium.make("kenyon/Static-v0", n_stimuli=4)
+    env = ReservoirFeatures(plain, reservoir, 0.4, theta_off)
+    shown, _ = plain.reset(seed=3)
+    x, _ = env.reset(seed=3)
+    V = reservoir.run(shown[None])[0]
+    np.testing.assert_array_equal(x, np.append(np.maximum(V - np.float32(0.4), 0), np.maximum(theta_off - V, 0)))
+    assert env.observation_space.contains(x)
+    vector = gymnasium.make_vec("kenyon/Static-v0", num_envs=3, n_stimuli=4)
+    both = ReservoirFeaturesVector(vector, reservoir, 0.4, theta_off)
+    assert both.reset(seed=3)[0].shape == both.observation_space.shape == (3, 60)
+    with pytest.raises(ValueError, match="theta must be given too"):
+        ReservoirFeatures(plain, reservoir, theta_off=0.1)
+
+
+def test_a_transformer_gives_both_sides():
+    X = np.random.default_rng(0).normal(size=(30, 12, 2))
+    both = kn.ReservoirTransformer("on_off", n_neurons=20, percentile=80.0, random_state=0)
+    x = both.fit_transform(X)
+    on = kn.ReservoirTransformer("x", n_neurons=20, percentile=80.0, random_state=0).fit_transform(X)
+    assert x.shape == (30, 40) == (30, len(both.get_feature_names_out()))
+    np.testing.assert_array_equal(x[:, :20], on)
+    assert 0.1 < (x[:, 20:] > 0).mean() <= 0.2  # less where states are 0 for more than a fifth of the series
 
 
 def test_mistakes_are_refused():
