@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from kenyon import _checks
 from kenyon.learning.learners import Percentile, fixed_start, initial_thresholds
 from kenyon.learning.protocol import Info, Source
-from kenyon.learning.rules import Regression, Supervised
+from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.readout import Readout
 
 PENALTIES = np.logspace(-9, 0, 37)  # candidates for cross-validation, as shares of the sum of all squares
@@ -132,13 +132,13 @@ def check_rule(rule: object) -> None:
         raise ValueError(f"rule must be Supervised() or Regression(), not {_checks.short_repr(rule)}")
 
 
-def check_outputs(rule: Supervised | Regression, n_classes: int) -> int:
+def check_outputs(rule: Supervised | Regression | QLearning, n_classes: int) -> int:
     """Return the number of outputs: at least two classes, or one real number."""
     return _checks.integer("n_classes", n_classes, 1 if isinstance(rule, Regression) else 2)
 
 
 def wanted_outputs(
-    rule: Supervised | Regression, labels: NDArray[np.generic], n: int, n_outputs: int
+    rule: Supervised | Regression | QLearning, labels: NDArray[np.generic], n: int, n_outputs: int
 ) -> NDArray[np.float64]:
     """Return y_true for classes (n,) or targets (n, n_outputs), shape (n, n_outputs)."""
     if isinstance(rule, Regression):
