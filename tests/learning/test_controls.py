@@ -216,3 +216,11 @@ def test_by_reward_each_action_is_a_regression_on_the_episodes_in_which_it_was_t
         np.testing.assert_allclose(learner.readout(state).W[action], expected, rtol=1e-3, atol=1e-4)
     whole, _ = learner.update(learner.begin(V, 3, kn.Source(0, "t")), V, labels)
     assert learner.readout(whole).W.tobytes() == learner.readout(state).W.tobytes()
+
+
+def test_recursive_least_squares_told_the_class_and_by_reward_do_not_share_states():
+    V, labels = episodes(np.random.default_rng(0), 20, 6, 3)
+    told, by_reward = kn.RecursiveLeastSquares(), kn.RecursiveLeastSquares(rule=kn.QLearning())
+    for one, other in [(told, by_reward), (by_reward, told)]:
+        with pytest.raises(ValueError, match="state must come from a learner by"):
+            one.update(other.begin(V, 3, kn.Source(0, "t")), V, labels)

@@ -86,6 +86,8 @@ class RecursiveLeastSquares:
         V = _checks.single("states", _checks.states(V, state.W.shape[1]))
         wanted = wanted_outputs(self.rule, labels, len(V), len(state.W))
         by_reward = isinstance(self.rule, QLearning)
+        if by_reward is not (state.P.ndim == 3):
+            raise ValueError(f"state must come from a learner by {type(self.rule).__name__}(), as this one is")
         W, P = state.W.copy(), state.P.copy() if by_reward else state.P.copy(order="F")
         uniforms = state.source.uniforms("choice", state.episode, len(V))[:, 0]
         temperatures = self.rule.temperatures(state.episode, len(V))
