@@ -87,6 +87,17 @@ def completed(readout: Readout) -> Readout:
     return own._replace(W=W, theta=theta, shift=shift, scale=scale, bias=bias)
 
 
+def encoded(V: NDArray[np.float32], theta: NDArray[np.float32], code: str) -> NDArray[np.float32]:
+    """Return x = relu(V - theta); with the code "on_off" followed by relu(theta - V) at the second half of theta."""
+    if code != ON_OFF:
+        return np.asarray(np.maximum(V - theta, np.float32(0)))
+    n = V.shape[1]
+    x = np.empty((len(V), 2 * n), np.float32)
+    np.subtract(V, theta[:n], out=x[:, :n])
+    np.subtract(theta[n:], V, out=x[:, n:])
+    return np.maximum(x, np.float32(0), out=x)
+
+
 def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDArray[Any]:
     found = _checks.numbers(name, value, f"({n},)", 1)
     if len(found) != n:

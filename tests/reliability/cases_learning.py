@@ -89,8 +89,9 @@ for name, learner in LEARNERS.items():
     kind, plain, settings = type(learner), name in ("Ridge", "RecursiveLeastSquares"), SETTINGS
     if plain:
         settings = {"penalty": reals(), "rule": SETTINGS["rule"]}
+        settings |= {"start": words(0.5, None, kn.Percentile(50))}
     if name == "Ridge":
-        settings |= {"start": words(0.5, None, kn.Percentile(50)), "intercept": anything()}
+        settings |= {"intercept": anything()}
     case(name, lambda kind=kind, **settings: learned(kind(**settings)),
          lambda name=name: {} if name not in ("Metropolis", "Composed") else {"start": 0.5},
          settings, see=lambda found: found[0], errors=(kn.Diverged,),

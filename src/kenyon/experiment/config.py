@@ -136,6 +136,7 @@ class ReservoirConfig(_RESERVOIR):  # type: ignore[misc]
 # Settings of learners that were added to format 4, with the values at which all is as it was before: results that were
 # made without them keep their names.
 ADDED: dict[str, tuple[Any, ...]] = {"code": (None, "on"), "cooling": (None,), "horizon": (None,)}
+ADDED_TO = {"RecursiveLeastSquares": {"start": (None,)}}
 TASKS: dict[str, Any] = {"static": StaticConfig, "sequence": SequenceConfig}
 BY_TAG: dict[str, type[Model]] = {  # by what pydantic's errors call them
     **TASKS, "reservoir": ReservoirConfig, **LEARNERS, **RULES, **{model.__name__: model for model in MODELS.values()}
@@ -188,12 +189,9 @@ def _identity(settings: Any) -> Any:
     """Return settings without those of learners that came later and are as they were before."""
     if not isinstance(settings, dict):
         return settings
-    ours = settings.get("kind") in LEARNERS
-    return {
-        name: _identity(value)
-        for name, value in settings.items()
-        if not (ours and name in ADDED and value in ADDED[name])
-    }
+    kind = settings.get("kind")
+    added = {**ADDED, **ADDED_TO.get(kind, {})} if kind in LEARNERS else {}
+    return {name: _identity(value) for name, value in settings.items() if value not in added.get(name, ())}
 
 
 def file_digest(path: str) -> str:

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from kenyon import _checks
 from kenyon.learning.protocol import Info, Source
-from kenyon.learning.rules import Regression, Supervised
+from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.learning.state import Percentile, fixed_start, initial_thresholds, opposite_thresholds
 from kenyon.readout import CODES, ON_OFF, Readout, encoded
 
@@ -143,13 +143,13 @@ def check_rule(rule: object) -> None:
         raise ValueError(f"rule must be Supervised() or Regression(), not {_checks.short_repr(rule)}")
 
 
-def check_outputs(rule: Supervised | Regression, n_classes: int) -> int:
+def check_outputs(rule: Supervised | Regression | QLearning, n_classes: int) -> int:
     """Return the number of outputs: at least two classes, or one real number."""
     return _checks.integer("n_classes", n_classes, 1 if isinstance(rule, Regression) else 2)
 
 
 def wanted_outputs(
-    rule: Supervised | Regression, labels: NDArray[np.generic], n: int, n_outputs: int
+    rule: Supervised | Regression | QLearning, labels: NDArray[np.generic], n: int, n_outputs: int
 ) -> NDArray[np.float64]:
     """Return y_true for classes (n,) or targets (n, n_outputs), shape (n, n_outputs)."""
     if isinstance(rule, Regression):
