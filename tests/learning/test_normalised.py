@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
@@ -35,7 +35,7 @@ def test_one_step_shrinks_the_error_by_one_minus_mu(mu, n_classes, seed):
     assert 1 - mu - 2 * mu**2 - 1e-4 <= shrunk <= 1 - share * mu + 2 * mu**2 + 1e-4
 
 
-@given(st.floats(0.05, 1.9), st.floats(0.005, 3.0), st.integers(2, 5), st.integers(0, 1000))
+@given(st.floats(0.05, 1.9), st.floats(0.005, 0.3), st.integers(2, 5), st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_the_error_after_a_step_is_what_the_derivation_says(mu, k, n_classes, seed):
     """e' = e - g (|x|^2 + kappa M) e - g^2 kappa (y . e) e, as long as no unit crosses its threshold (docs)."""
@@ -52,7 +52,7 @@ def test_the_error_after_a_step_is_what_the_derivation_says(mu, k, n_classes, se
     g = mu / (x @ x + state.kappa * (W**2).sum())
     wanted = e - g * (x @ x * e + state.kappa * W @ W.T @ e) - g**2 * state.kappa * (y @ e) * e
     readout = learner.readout(new)
-    assert (readout.theta < V[0]).all()
+    assume((readout.theta < V[0]).all())
     found = 10.0 * (np.arange(n_classes) == 1) - readout.outputs(V)[0]
     np.testing.assert_allclose(found, wanted, atol=2e-3)
 
