@@ -10,12 +10,13 @@ import sys
 import time
 
 import kenyon as kn
+from kenyon.experiment.trial import stream_of
 from kenyon.paper.plan import Plan
 from kenyon.paper.readings import READINGS, THIN
 from kenyon.paper.run_readings import experiment
 
 CORES = 2
-GRID = 15 * 1.5  # learners of a tuning trial, rates beyond the first ones included
+GRID, ROUNDS = 18 * 1.3, 1.7  # learners of a tuning trial, rates beyond the first ones included; simulations
 WALKS = 20  # networks of prelearning
 DENSE = 5.2  # times the simulation, with ten times the connections
 STEPS = {"static": 50, "sequence": 30}
@@ -40,25 +41,29 @@ def measure() -> tuple[float, float, float]:
     return one - update, timed(1, *tasks[1]) - update, update
 
 
-def seconds(trial, simulation: dict[str, float], update: float) -> float:
-    """Return the time of a trial on one core, its share of first stages not counted."""
-    kind, connections = trial.task.kind, trial.reservoir.connections
+def simulating(trial, simulation: dict[str, float]) -> float:
+    """Return the time of a trial's simulation on one core."""
+    kind = trial.task.kind
     steps = trial.task.steps * (3 if kind == "sequence" else 1) / STEPS[kind]
-    dense = DENSE if connections > 50 else 1.0
+    dense = DENSE if trial.reservoir.connections > 50 else 1.0
+    return (trial.n_episodes + anew(trial)) * simulation[kind] * steps * dense / 1e6
+
+
+def learning(trial, update: float) -> float:
+    """Return the time of its learners."""
     networks = sum(2 if getattr(learner, "search", None) else 1 for learner in trial.learners.values())
+    return (trial.n_episodes * networks + anew(trial) * WALKS) * update / 1e6
+
+
+def anew(trial) -> int:
+    """Return how many episodes a trial prelearns from by itself."""
     walked = [own for own in trial.learners.values() if getattr(own, "start", None) == "walked"]
-    anew = max((STARTED * own.batch for own in walked), default=0)
-    each = simulation[kind] * steps * dense
-    return (trial.n_episodes * (each + networks * update) + anew * (each + WALKS * len(walked) * update)) / 1e6
+    return max((STARTED * own.batch for own in walked), default=0)
 
 
-def tuning(trial, simulation: dict[str, float], update: float) -> float:
-    """Return the time of the tuning that a trial of the first seed waits for; those of other seeds share it."""
-    if trial.tuning is None or trial.seed:
-        return 0.0
-    alone = trial.model_copy(update={"learners": {}})
-    rounds = 2 * seconds(alone, simulation, update)
-    return len(trial.tuning.seeds) * (rounds + trial.n_episodes * GRID * update / 1e6)
+def stream(trial) -> str:
+    """Return what a trial shares its simulation by."""
+    return stream_of(trial.model_copy(update={"prelearning": None, "tuning": None}))
 
 
 def main() -> None:
@@ -67,12 +72,21 @@ def main() -> None:
     simulation = {"static": static, "sequence": sequence}
     print(f"us per episode: static {static:.1f}, sequence {sequence:.1f}; per update of a network {update:.2f}")
     known: set[str] = set()
+    simulated: set[str] = set()
     total, episodes = 0.0, 0
     for name in READINGS:
         trials = [one for one in experiment([Plan(THIN.seeds, False, name)]).trials if one.id not in known]
         known |= {one.id for one in trials}
-        n = sum(one.n_episodes for one in trials)
-        took = sum(seconds(one, simulation, update) + tuning(one, simulation, update) for one in trials)
+        streams = {stream(one): one for one in trials if stream(one) not in simulated}
+        simulated |= set(streams)
+        tuned = {stream(one): one for one in trials if one.tuning and not one.seed}
+        took = sum(simulating(one, simulation) for one in streams.values()) + sum(
+            learning(one, update) for one in trials
+        )
+        took += sum(
+            simulating(one, simulation) * ROUNDS + one.n_episodes * GRID * update / 1e6 for one in tuned.values()
+        )
+        n = sum(one.n_episodes for one in streams.values())
         total, episodes = total + took, episodes + n
         print(f"{name:16} {len(trials):4} new trials {n / 1e6:6.1f} million episodes {took / CORES / 60:6.1f} min")
     print(f"{'all':16} {len(known):4} trials     {episodes / 1e6:6.1f} million episodes {total / CORES / 60:6.1f} min")
