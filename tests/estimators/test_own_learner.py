@@ -1,6 +1,6 @@
 """A user's own learner, with begin, update and readout only, in every learning estimator."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -163,30 +163,29 @@ def test_class_weights_show_it_series_of_a_heavier_class_more_often():
 
 
 @dataclass(frozen=True)
-class Told(Perceptron):
-    """Keeps a list of how many episodes it was told of."""
+class Cooled(Perceptron):
+    """Keeps a list of its rates."""
 
-    n_episodes: int = 0
+    rates: tuple = ()
 
-    def over(self, n_episodes):
-        return replace(self, n_episodes=n_episodes)
+    def slowed(self, factor):
+        return Cooled(self.rate * factor, self.rates)
 
     def begin(self, V, n_classes, source):
         return super().begin(V, n_classes, source), ()
 
     def update(self, state, V, labels):
         W, info = super().update(state[0], V, labels)
-        return (W, (*state[1], self.n_episodes)), info
+        return (W, (*state[1], self.rate)), info
 
     def readout(self, state):
         return super().readout(state[0])
 
 
-def test_it_is_told_how_many_episodes_there_will_be():
+def test_its_steps_shrink_in_the_second_half_if_it_can_be_slowed():
     X, y = rows(50)
-    model = kn.ThresholdReadout(Told(), epochs=4, random_state=0).fit(X, y)
-    assert model._training.state[1] == (200,) * 4
-    assert kn.ThresholdReadout(Told()).partial_fit(X, y, classes=[0, 1])._training.state[1] == (0,)
+    model = kn.ThresholdReadout(Cooled(rate=1.0), epochs=4, random_state=0).fit(X, y)
+    assert model._training.state[1] == (1.0, 1.0, 1.0, 0.5)
 
 
 @dataclass(frozen=True)

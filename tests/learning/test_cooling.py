@@ -110,6 +110,20 @@ def test_cooled_steps_store_more(odours):
     assert float(found.sel(learner="cooled")) > float(found.sel(learner="warm")) + 0.02
 
 
+def test_estimators_tell_how_long_a_fit_is():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.integers(2, size=60)
+    known, told = (
+        kn.ThresholdReadout(learner, epochs=4, random_state=0).fit(X, y)
+        for learner in (kn.Normalised(cooling="linear"), kn.Normalised(cooling="linear", horizon=240))
+    )
+    np.testing.assert_array_equal(known.readout_.W, told.readout_.W)
+    endless = kn.ThresholdReadout(kn.Normalised(cooling="power"), random_state=0)
+    assert endless.partial_fit(X, y, classes=[0, 1])._training.seen == 60
+    with pytest.raises(ValueError, match="horizon must be given"):
+        kn.ThresholdReadout(kn.Normalised(cooling="linear")).partial_fit(X, y, classes=[0, 1])
+
+
 def test_mistakes_are_refused():
     with pytest.raises(ValueError, match="horizon = 100 would do nothing here"):
         kn.Normalised(horizon=100)

@@ -185,7 +185,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
             for epoch, order in enumerate(self._orders(data, seen, epochs)):
-                training, progress = self._pass(training, data, seen[order], n_episodes)
+                cooling = min(1.0, 2.0 * (1.0 - epoch / epochs))  # smaller steps in the second half
+                training, progress = self._pass(training, data, seen[order], cooling, n_episodes)
                 curve.append(progress)
                 advance(len(seen))
                 if held is not None:
@@ -214,7 +215,12 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         return _training.orders(len(seen), None if plain else data.weights[seen], epochs, self._seed, self._passes)
 
     def _pass(
-        self, training: Training, data: Examples, numbers: Indices, n_episodes: int | None = None
+        self,
+        training: Training,
+        data: Examples,
+        numbers: Indices,
+        cooling: float = 1.0,
+        n_episodes: int | None = None,
     ) -> tuple[Training, float]:
         """Learn from the series with these numbers; return their score too, each before its own update.
 
@@ -223,7 +229,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         total = 0.0
         for part in chunks(len(numbers)):
             now = numbers[part]
-            training, result = training.learn(data.states[now], data.targets[now], data.weights[now], n_episodes)
+            told = data.states[now], data.targets[now], data.weights[now]
+            training, result = training.learn(*told, cooling, n_episodes)
             total += result
         if isinstance(self._rule, Regression):
             square = float((data.targets[numbers].astype(np.float64) ** 2).sum())

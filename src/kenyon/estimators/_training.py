@@ -35,11 +35,11 @@ from kenyon.readout import Readout
 
 BY_NAME: dict[str, LearnerProtocol] = {
     "ridge": Ridge(penalty=None),
-    "normalised": Normalised(start=Percentile(50.0), cooling="linear"),
-    "composed": Composed(cooling="linear"),
-    "metropolis": Metropolis(cooling="linear"),
-    "gradient_thresholds": GradientThresholds(cooling="linear"),
-    "gradient_weights": GradientWeights(cooling="linear"),
+    "normalised": Normalised(start=Percentile(50.0)),
+    "composed": Composed(),
+    "metropolis": Metropolis(),
+    "gradient_thresholds": GradientThresholds(),
+    "gradient_weights": GradientWeights(),
 }
 SHARE = 0.005  # of thresholds in a fixed step: k of the normalised step
 CACHE = 2**24  # bytes of states kept between passes
@@ -83,20 +83,25 @@ class Training(NamedTuple):
         return getattr(self.learner, "closed_form", False)
 
     def learn(
-        self, V: NDArray[np.float32], targets: Targets, weights: NDArray[np.float64], n_episodes: int | None
+        self,
+        V: NDArray[np.float32],
+        targets: Targets,
+        weights: NDArray[np.float64],
+        cooling: float,
+        n_episodes: int | None,
     ) -> tuple[Training, float]:
         """Learn from states in their units; return the new training, and the sum of correct choices or of costs.
 
-        Steps cool over `n_episodes` in all, those seen before included; not at all if nobody knows how many there are
-        and the learner was given by name. A learner given by name that diverges takes the same episodes again with half
-        the step. Only learners in closed form take `weights`; the others are shown an episode as often as its weight
-        says.
+        Steps are multiplied by `cooling`; those of a learner that cools by itself follow its own setting, over so many
+        episodes in all, as far as their number is known. A learner given by name that diverges takes the same episodes
+        again with half the step. Only learners in closed form take `weights`; the others are shown an episode as often
+        as its weight says.
         """
         learner: Any = self.learner
         extra = [weights] if self.closed_form else []
         for _ in range(HALVINGS):
             try:
-                returned = self._paced(learner, n_episodes).update(self.state, V, targets, *extra)
+                returned = _paced(learner, cooling, n_episodes).update(self.state, V, targets, *extra)
                 state, info = check_update("learner", returned, len(V))
                 result = info.correct if targets.ndim == 1 else info.cost
                 seen = self.seen + len(V)
@@ -104,13 +109,18 @@ class Training(NamedTuple):
             except Diverged:
                 if not self.named:
                     raise
-                learner = learner.slowed(0.5)
+                learner = _slowed(learner, 0.5)
         raise Diverged("the learner", 0, f"after {HALVINGS} halvings of its step; use another, such as 'ridge'")
 
-    def _paced(self, learner: Any, n_episodes: int | None) -> Any:
-        if n_episodes is not None:
-            return told_of_length(learner, n_episodes)
-        return changed(learner, cooling=None) if self.named and isinstance(learner, Learner) else learner
+
+def _paced(learner: Any, cooling: float, n_episodes: int | None) -> Any:
+    if getattr(learner, "cooling", None) is None:
+        return _slowed(learner, cooling)
+    return learner if n_episodes is None else told_of_length(learner, n_episodes)
+
+
+def _slowed(learner: Any, factor: float) -> Any:
+    return learner.slowed(factor) if hasattr(learner, "slowed") else learner
 
 
 def by_name(learner: str | Named) -> LearnerProtocol:
