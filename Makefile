@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce readings test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs dist format clean
+.PHONY: reproduce readings controls test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs dist format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
@@ -12,6 +12,10 @@ reproduce: .venv/.kenyon
 # Every claim in every reading of what the paper leaves open; ARGS="--only 'target 20'" for one of them.
 readings: .venv/.kenyon
 	$(BIN)/kenyon readings $(ARGS)
+
+# Other rules for the weights on the same states, in about twenty minutes: docs/controls.md.
+controls: .venv/.kenyon
+	$(BIN)/python benchmarks/controls.py $(ARGS)
 
 test: .venv/.test
 	$(BIN)/ruff check .

@@ -21,7 +21,6 @@ from kenyon.learning.learners import GradientWeights as GradientWeights
 from kenyon.learning.learners import Learner as Learner
 from kenyon.learning.learners import Metropolis as Metropolis
 from kenyon.learning.learners import Normalised as Normalised
-from kenyon.learning.learners import Percentile as Percentile
 from kenyon.learning.prelearning import Prelearned as Prelearned
 from kenyon.learning.prelearning import prelearn as prelearn
 from kenyon.learning.protocol import Diverged as Diverged
@@ -34,6 +33,7 @@ from kenyon.learning.rules import QLearning as QLearning
 from kenyon.learning.rules import Regression as Regression
 from kenyon.learning.rules import Schedule as Schedule
 from kenyon.learning.rules import Supervised as Supervised
+from kenyon.learning.state import Percentile as Percentile
 from kenyon.learning.training import train as train
 from kenyon.learning.training import train_in_turn as train_in_turn
 from kenyon.matching import matched_gain as matched_gain

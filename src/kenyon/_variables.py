@@ -19,6 +19,12 @@ class About(NamedTuple):
     units: str
 
 
+UNITS = {  # known of each neuron, and of its second unit with the code "on_off"
+    "theta": About("threshold θ", "1"),
+    "activity": About("share of episodes in which active", "1"),
+    "specificity": About("specificity", "1"),
+    "specificity_summed": About("specificity of summed activity", "1"),
+}
 CODES = {  # known of the start too
     "coding_level": About("share of active neurons", "1"),
     "norm2": About("mean squared length of x", "1"),
@@ -26,15 +32,13 @@ CODES = {  # known of the start too
     "theta_sd": About("standard deviation of thresholds", "1"),
     "theta_active_mean": About("mean threshold of neurons that are ever active", "1"),
     "theta_active_sd": About("standard deviation of thresholds of neurons that are ever active", "1"),
-    "theta": About("threshold θ", "1"),
-    "activity": About("share of episodes in which active", "1"),
-    "specificity": About("specificity", "1"),
-    "specificity_summed": About("specificity of summed activity", "1"),
     "specificity_permuted": About("specificity by chance", "1"),
     "relative_specificity": About("specificity relative to activity", "1"),
     "relative_specificity_permuted": About("specificity relative to activity, by chance", "1"),
     "overlap": About("overlap of the classes' codes", "1"),
     "overlap_permuted": About("overlap of the classes' codes, by chance", "1"),
+    **UNITS,
+    **{f"{name}_off": About(f"{about.long_name}, of units below a threshold", "1") for name, about in UNITS.items()},
 }
 VARIABLES = {
     "training_accuracy": About("accuracy while learning", "1"),

@@ -27,6 +27,7 @@ from gymnasium.vector.utils import batch_space
 
 from kenyon._pictures import draw_episode
 from kenyon.odours import load_odours
+from kenyon.readout import CODES, ON_OFF, encoded
 from kenyon.reservoir import Reservoir
 from kenyon.tasks import Draw, SequenceTask, StaticTask, Task
 
@@ -98,7 +99,7 @@ class TaskEnv(gym.Env[NDArray[np.float32], np.int64]):
             raise gym.error.ResetNeeded("there is no episode yet: call reset() first")
         if reservoir is None:
             reservoir = Reservoir(200, n_inputs=len(self.task.odours.channels))
-        theta = _thresholds(theta, _checks.instance("reservoir", reservoir, Reservoir))
+        theta = _thresholds("theta", theta, _checks.instance("reservoir", reservoir, Reservoir))
         title = " - ".join(self.task.names(int(self._episode.draw.items[0])))
         return draw_episode(self._episode.inputs[0], reservoir, theta, title, self._outcome)
 
@@ -172,19 +173,26 @@ class ReservoirFeatures(gym.ObservationWrapper[NDArray[np.float32], np.int64, ND
         The reservoir.
     theta
         Thresholds: give x = relu(V - theta) instead of V.
+    theta_off
+        Thresholds of the second side: give x followed by relu(theta_off - V), the code "on_off".
     """
 
     def __init__(
-        self, env: gym.Env[Any, Any], reservoir: Reservoir, theta: float | NDArray[np.float32] | None = None
+        self,
+        env: gym.Env[Any, Any],
+        reservoir: Reservoir,
+        theta: float | NDArray[np.float32] | None = None,
+        theta_off: float | NDArray[np.float32] | None = None,
     ) -> None:
         super().__init__(_checks.instance("env", env, gym.Env))
-        self.reservoir, self.theta = _fitting(reservoir, env.observation_space), _thresholds(theta, reservoir)
-        self.observation_space = gym.spaces.Box(0.0, np.inf, (reservoir.n_neurons,), np.float32)
+        self.reservoir = _fitting(reservoir, env.observation_space)
+        self.theta, self.theta_off = _sides(theta, theta_off, reservoir)
+        self.observation_space = _feature_space(reservoir, self.theta_off)
 
     def observation(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the features of one series."""
         shown = _checks.numbers("observation", observation, "(n_steps, n_channels)", 2)
-        return np.asarray(_features(self.reservoir, shown[None], self.theta, 1)[0])
+        return np.asarray(_features(self.reservoir, shown[None], self.theta, self.theta_off, 1)[0])
 
     def render(self) -> Any:
         """Return a picture of the episode as this reservoir sees it; environments of your own render as they do."""
@@ -199,7 +207,7 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
     ----------
     env
         A vector environment whose observations are series, shape (num_envs, n_steps, n_channels).
-    reservoir, theta
+    reservoir, theta, theta_off
         As in `ReservoirFeatures`.
     threads
         Number of threads for simulation.
@@ -210,13 +218,15 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
         env: VectorEnv[Any, Any, Any],
         reservoir: Reservoir,
         theta: float | NDArray[np.float32] | None = None,
+        theta_off: float | NDArray[np.float32] | None = None,
         *,
         threads: int = 1,
     ) -> None:
         super().__init__(_checks.instance("env", env, VectorEnv))
-        self.reservoir, self.theta = _fitting(reservoir, env.single_observation_space), _thresholds(theta, reservoir)
+        self.reservoir = _fitting(reservoir, env.single_observation_space)
+        self.theta, self.theta_off = _sides(theta, theta_off, reservoir)
         self.threads = _checks.integer("threads", threads, 1)
-        self.single_observation_space = gym.spaces.Box(0.0, np.inf, (reservoir.n_neurons,), np.float32)
+        self.single_observation_space = _feature_space(reservoir, self.theta_off)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
         self._seen: tuple[Any, Any] = (None, None)
 
@@ -224,7 +234,7 @@ class ReservoirFeaturesVector(VectorObservationWrapper):
         """Return the features of all series; a decision returns those that it was based on."""
         if self._seen[0] is not observations:
             shown = _checks.numbers("observations", observations, "(num_envs, n_steps, n_channels)", 3)
-            self._seen = observations, _features(self.reservoir, shown, self.theta, self.threads)
+            self._seen = observations, _features(self.reservoir, shown, self.theta, self.theta_off, self.threads)
         return np.asarray(self._seen[1])
 
 
@@ -252,20 +262,39 @@ class _Episodes:
 
 
 def _features(
-    reservoir: Reservoir, series: NDArray[np.float32], theta: NDArray[np.float32] | None, threads: int
+    reservoir: Reservoir,
+    series: NDArray[np.float32],
+    theta: NDArray[np.float32] | None,
+    theta_off: NDArray[np.float32] | None,
+    threads: int,
 ) -> NDArray[np.float32]:
     V = reservoir.run(series, threads=threads)
-    return V if theta is None else np.maximum(V - theta, np.float32(0))
+    if theta is None:
+        return V
+    return encoded(V, theta, CODES[0]) if theta_off is None else encoded(V, np.append(theta, theta_off), ON_OFF)
 
 
-def _thresholds(theta: Any, reservoir: Reservoir) -> NDArray[np.float32] | None:
+def _feature_space(reservoir: Reservoir, theta_off: NDArray[np.float32] | None) -> Any:
+    """Return the space of features: states, or units of one side or both."""
+    n = reservoir.n_neurons * (1 if theta_off is None else 2)
+    return gym.spaces.Box(0.0, np.inf, (n,), np.float32)
+
+
+def _sides(theta: Any, theta_off: Any, reservoir: Reservoir) -> list[NDArray[np.float32] | None]:
+    """Return the thresholds of both sides, as far as they are given."""
+    if theta is None and theta_off is not None:
+        raise ValueError("theta must be given too where theta_off is")
+    return [_thresholds("theta", theta, reservoir), _thresholds("theta_off", theta_off, reservoir)]
+
+
+def _thresholds(name: str, theta: Any, reservoir: Reservoir) -> NDArray[np.float32] | None:
     """Return one threshold per neuron in single precision, given a common one or one per neuron."""
     if theta is None:
         return None
-    found = _checks.array("theta", theta, f"a number, or {reservoir.n_neurons} of them")
+    found = _checks.array(name, theta, f"a number, or {reservoir.n_neurons} of them")
     if found.dtype.kind not in "fiu" or found.shape not in ((), (reservoir.n_neurons,)):
-        raise ValueError(f"theta must be a number, or {reservoir.n_neurons} of them, not {_checks.short_repr(theta)}")
-    return _checks.single("theta", np.broadcast_to(found, reservoir.n_neurons))
+        raise ValueError(f"{name} must be a number, or {reservoir.n_neurons} of them, not {_checks.short_repr(theta)}")
+    return _checks.single(name, np.broadcast_to(found, reservoir.n_neurons))
 
 
 def _fitting(reservoir: Reservoir, space: Any) -> Reservoir:

@@ -1,4 +1,7 @@
-"""The readout of a reservoir: x = relu(V - theta), y = W x, and a choice drawn from softmax(y)."""
+"""The readout of a reservoir: x = relu(V - theta), y = W x, and a choice drawn from softmax(y).
+
+With the code "on_off" each neuron is read twice: x = [relu(V - theta_on), relu(theta_off - V)], 2 n_neurons units.
+"""
 
 import os
 from typing import Any, NamedTuple
@@ -9,29 +12,39 @@ from numpy.typing import NDArray
 from kenyon import _checks
 
 NO_THETA = np.zeros(0, np.float32)
+CODES = ("on", "on_off")  # which sides of a neuron's states have a unit: above a threshold, or also below another
+ON_OFF = CODES[1]
 
 
 class Readout(NamedTuple):
     """A trained readout, to be applied to states V of shape (n, n_neurons).
 
-    Without thresholds it reads V itself, or (V - shift) scale where these are given. Its choices are drawn from
-    softmax(y / temperature); with a temperature of 0 it takes the largest output, the first of several.
+    Without thresholds it reads V itself, or (V - shift) scale where these are given. Units are neurons; with the code
+    "on_off", those of the first half are active above their thresholds, and those of the second half below theirs. Its
+    choices are drawn from softmax(y / temperature); with a temperature of 0 it takes the largest output, the first of
+    several.
     """
 
-    W: NDArray[np.float32]  # (n_classes, n_neurons)
-    theta: NDArray[np.float32] = NO_THETA  # (n_neurons,); may be left out without thresholds
+    W: NDArray[np.float32]  # (n_classes, n_units)
+    theta: NDArray[np.float32] = NO_THETA  # (n_units,); may be left out without thresholds
     thresholds: bool = True
     shift: NDArray[np.float32] | None = None
     scale: NDArray[np.float32] | None = None
     temperature: float = 1.0  # of its choices
     bias: NDArray[np.float64] | None = None  # (n_classes,): added to y
+    code: str = "on"  # or "on_off"
+
+    @property
+    def n_neurons(self) -> int:
+        """How many states it reads."""
+        return int(self.W.shape[1]) // (2 if self.code == ON_OFF else 1)
 
     def features(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return x, shape (n, n_neurons)."""
-        W, theta, shift, scale, _ = self._parts()
-        V = _checks.single("states", _checks.states(V, W.shape[1]))
+        """Return x, shape (n, n_units)."""
+        _, theta, shift, scale, _ = self._parts()
+        V = _checks.single("states", _checks.states(V, self.n_neurons))
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.maximum(V - theta, np.float32(0))) if self.thresholds else standardise(V, shift, scale)
+            return encoded(V, theta, self.code) if self.thresholds else standardise(V, shift, scale)
 
     def outputs(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return y, shape (n, n_classes)."""
@@ -47,6 +60,8 @@ class Readout(NamedTuple):
         W = _checks.numbers("W", self.W, "(n_classes, n_neurons)", 2)
         n_classes, n = W.shape
         _checks.flag("thresholds", self.thresholds)
+        if _checks.one_of("code", self.code, CODES) == ON_OFF and (n % 2 or not self.thresholds):
+            raise ValueError('code="on_off" needs thresholds, and two units for each neuron: W has an odd number')
         if 0.0 < _checks.real("temperature", self.temperature, 0.0, _checks.BIG) < _checks.SMALL:
             raise ValueError(f"temperature must be 0 or at least {_checks.SMALL:g}, not {self.temperature}")
         left_out = self.theta is None or (isinstance(self.theta, np.ndarray) and self.theta.shape == (0,))
@@ -70,6 +85,17 @@ def completed(readout: Readout) -> Readout:
     W, theta, shift, scale, bias = readout._parts()
     own = readout._replace(thresholds=bool(readout.thresholds), temperature=float(readout.temperature))
     return own._replace(W=W, theta=theta, shift=shift, scale=scale, bias=bias)
+
+
+def encoded(V: NDArray[np.float32], theta: NDArray[np.float32], code: str) -> NDArray[np.float32]:
+    """Return x = relu(V - theta); with the code "on_off" followed by relu(theta - V) at the second half of theta."""
+    if code != ON_OFF:
+        return np.asarray(np.maximum(V - theta, np.float32(0)))
+    n = V.shape[1]
+    x = np.empty((len(V), 2 * n), np.float32)
+    np.subtract(V, theta[:n], out=x[:, :n])
+    np.subtract(theta[n:], V, out=x[:, n:])
+    return np.maximum(x, np.float32(0), out=x)
 
 
 def _vector(name: str, value: Any, n: int, kind: type[Any] = np.float32) -> NDArray[Any]:

@@ -31,10 +31,11 @@ CLASSES = {  # that a model is made of, by module
     "estimators._encoding": "RowEncoder Scaling SeriesEncoder",
     "kernels.learning": "Networks",
     "learning.controls": "RLSState RecursiveLeastSquares",
-    "learning.learners": f"{LEARNERS} Percentile State",
+    "learning.learners": LEARNERS,
     "learning.protocol": "Source",
     "learning.ridge": "Ridge RidgeState",
     "learning.rules": "QLearning Regression Schedule Supervised",
+    "learning.state": "Percentile State",
     "readout": "Readout",
     "reservoir": "Reservoir",
 }

@@ -5,6 +5,7 @@ from sklearn.linear_model import Ridge
 import kenyon as kn
 from kenyon import _seeding
 from kenyon.learning.ridge import PENALTIES
+from tests import naive
 from tests.learning.test_updates import episodes
 
 
@@ -61,7 +62,8 @@ def test_recursive_least_squares_is_ridge_kept_up_to_date():
         (lambda: kn.Ridge(start="high"), "start"),
         (lambda: kn.Ridge(intercept=1), "intercept"),
         (lambda: kn.Ridge(rule=kn.QLearning()), r"rule must be Supervised\(\) or Regression\(\)"),
-        (lambda: kn.RecursiveLeastSquares(rule=kn.QLearning()), "rule must be"),
+        (lambda: kn.RecursiveLeastSquares(rule=kn.QLearning), "rule must be"),
+        (lambda: kn.RecursiveLeastSquares(start="prelearned"), r"start must be a number .*, a Percentile\(q\) or None"),
         (lambda: kn.RecursiveLeastSquares(penalty=0), "penalty"),
         (lambda: kn.Composed(batch=0), "batch"),
         (lambda: kn.Composed(eta_w=-1), "eta_w"),
@@ -180,3 +182,45 @@ def test_recursive_least_squares_learns_real_numbers():
     np.testing.assert_allclose(readout.W, [[3, -1, *[0] * 8]], atol=0.01)
     assert np.isnan(info.correct).all()
     assert info.cost[-1] < 1e-3
+
+
+@pytest.mark.parametrize("start", [0.4, kn.Percentile(70)])
+def test_recursive_least_squares_at_thresholds_is_that_on_what_they_leave(start):
+    V, labels = episodes(np.random.default_rng(0), 400, 30, 3)
+    theta = np.percentile(V, 70, axis=0) if isinstance(start, kn.Percentile) else start
+    x = np.maximum(V - theta, 0).astype(np.float32)
+    learner = kn.RecursiveLeastSquares(start=start)
+    state, _ = learner.update(learner.begin(V, 3, kn.Source(0, "t")), V, labels)
+    plain, _ = learned(kn.RecursiveLeastSquares(), x, labels, 3, cut=400)
+    np.testing.assert_allclose(learner.readout(state).W, plain.W, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(learner.readout(state).outputs(V), plain.outputs(x), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("start", [None, 0.4])
+def test_by_reward_each_action_is_a_regression_on_the_episodes_in_which_it_was_taken(start):
+    V, labels = episodes(np.random.default_rng(0), 400, 30, 3)
+    learner = kn.RecursiveLeastSquares(penalty=0.1, start=start, rule=kn.QLearning(reward=6.0, temperature=3.0))
+    X = V.astype(np.float64) if start is None else np.maximum(V - np.float32(start), 0).astype(np.float64)
+    state, taken, rewards = learner.begin(V, 3, kn.Source(0, "t")), [], []
+    for n in range(400):
+        y = learner.readout(state).outputs(V[n : n + 1])[0].astype(np.float64)
+        taken.append(naive.choose(y, 3.0, kn.Source(0, "t").uniforms("choice", n, 1)[0, 0]))
+        rewards.append(6.0 * (taken[-1] == labels[n]))
+        state, info = learner.update(state, V[n : n + 1], labels[n : n + 1])
+        assert info.correct[0] == (taken[-1] == labels[n])
+        np.testing.assert_allclose(info.cost[0], (rewards[-1] - y[taken[-1]]) ** 2, rtol=1e-3, atol=1e-3)
+    lam = 0.1 * (X**2).sum(axis=1).mean()
+    for action in range(3):
+        own = np.array(taken) == action
+        expected = np.linalg.solve(X[own].T @ X[own] + lam * np.eye(30), X[own].T @ np.array(rewards)[own])
+        np.testing.assert_allclose(learner.readout(state).W[action], expected, rtol=1e-3, atol=1e-4)
+    whole, _ = learner.update(learner.begin(V, 3, kn.Source(0, "t")), V, labels)
+    assert learner.readout(whole).W.tobytes() == learner.readout(state).W.tobytes()
+
+
+def test_recursive_least_squares_told_the_class_and_by_reward_do_not_share_states():
+    V, labels = episodes(np.random.default_rng(0), 20, 6, 3)
+    told, by_reward = kn.RecursiveLeastSquares(), kn.RecursiveLeastSquares(rule=kn.QLearning())
+    for one, other in [(told, by_reward), (by_reward, told)]:
+        with pytest.raises(ValueError, match="state must come from a learner by"):
+            one.update(other.begin(V, 3, kn.Source(0, "t")), V, labels)

@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
@@ -33,6 +33,28 @@ def test_one_step_shrinks_the_error_by_one_minus_mu(mu, n_classes, seed):
     norm2, weight = float(((V - 0.2) ** 2).sum()), float((W.astype(np.float64) ** 2).sum())
     share = norm2 / (norm2 + state.kappa * weight)  # of the weights in the step; that of the thresholds adds to it
     assert 1 - mu - 2 * mu**2 - 1e-4 <= shrunk <= 1 - share * mu + 2 * mu**2 + 1e-4
+
+
+@given(st.floats(0.05, 1.9), st.floats(0.005, 0.3), st.integers(2, 5), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_the_error_after_a_step_is_what_the_derivation_says(mu, k, n_classes, seed):
+    """e' = e - g (|x|^2 + kappa M) e - g^2 kappa (y . e) e, as long as no unit crosses its threshold (docs)."""
+    rng = np.random.default_rng(seed)
+    V = (5.0 + rng.random((1, 40))).astype(np.float32)
+    learner = kn.Normalised(mu=mu, k=k, start=0.2)
+    state = learner.begin(V, n_classes, kn.Source(0, "t"))
+    W = network(state)[0]
+    W[:] = rng.normal(0, 0.05, W.shape)
+    W, x = W.astype(np.float64).copy(), (V[0] - 0.2).astype(np.float64)
+    label = np.array([1])
+    new, _ = learner.update(state, V, label)
+    y, e = W @ x, 10.0 * (np.arange(n_classes) == 1) - W @ x
+    g = mu / (x @ x + state.kappa * (W**2).sum())
+    wanted = e - g * (x @ x * e + state.kappa * W @ W.T @ e) - g**2 * state.kappa * (y @ e) * e
+    readout = learner.readout(new)
+    assume((readout.theta < V[0]).all())
+    found = 10.0 * (np.arange(n_classes) == 1) - readout.outputs(V)[0]
+    np.testing.assert_allclose(found, wanted, atol=2e-3)
 
 
 @pytest.mark.parametrize("k", [0.005, 5.0])

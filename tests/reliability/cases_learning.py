@@ -61,7 +61,7 @@ def learned(learner, told=LABELS, n=3):
 
 SETTINGS = {
     **{name: reals() for name in ("eta_w", "eta_theta", "sigma", "beta", "k", "mu")},
-    **{name: counts(2**31) for name in ("batch", "period")},
+    **{name: counts(2**31) for name in ("batch", "period", "horizon")},
     **{name: anything() for name in ("thresholds", "local")},
     "rule": words(kn.Supervised(), kn.QLearning(), kn.Supervised, "supervised"),
     "search": words("global", "per_neuron", None),
@@ -71,6 +71,8 @@ SETTINGS = {
     "acting": words("current", "both"),
     "start": words(0.5, kn.Percentile(50), kn.Percentile, 1e25, "walked"),
     "scaling": words("centred", "standardised", None),
+    "code": words("on", "on_off", None),
+    "cooling": words("linear", "sqrt", "power", None),
 }
 LEARNERS = {
     "Learner": kn.Learner(),
@@ -78,23 +80,24 @@ LEARNERS = {
     "GradientThresholds": kn.GradientThresholds(),
     "Metropolis": kn.Metropolis(start=0.5, batch=2, period=2),
     "Composed": kn.Composed(start=0.5, rule=kn.QLearning(), batch=2, period=2),
-    "Normalised": kn.Normalised(),
+    "Normalised": kn.Normalised(code="on_off", cooling="power"),
     "Ridge": kn.Ridge(start=kn.Percentile(20.0)),
     "RecursiveLeastSquares": kn.RecursiveLeastSquares(),
 }
-SWITCHES = ("thresholds", "local", "search", "start", "step", "scaling")
+SWITCHES = ("thresholds", "local", "search", "start", "step", "scaling", "code", "cooling", "horizon")
 TOLD_STATES = ("states", "weights")
 REWARDS = V[:, 0] - V[:, 1]
 for name, learner in LEARNERS.items():
     kind, plain, settings = type(learner), name in ("Ridge", "RecursiveLeastSquares"), SETTINGS
     if plain:
         settings = {"penalty": reals(), "rule": SETTINGS["rule"]}
+        settings |= {"start": words(0.5, None, kn.Percentile(50))}
     if name == "Ridge":
-        settings |= {"start": words(0.5, None, kn.Percentile(50)), "intercept": anything()}
+        settings |= {"intercept": anything(), "code": words("on", "on_off", None)}
     case(name, lambda kind=kind, **settings: learned(kind(**settings)),
          lambda name=name: {} if name not in ("Metropolis", "Composed") else {"start": 0.5},
          settings, see=lambda found: found[0], errors=(kn.Diverged,),
-         words={name: (name, *SWITCHES) for name in ("thresholds", "local", "search", "scaling", "step", "start")}
+         words={name: (name, *SWITCHES) for name in ("thresholds", "local", "search", "scaling", "step", "start", "code", "cooling", "horizon")}
          | {"rule": ("rule", "targets")})  # fmt: skip
     case(f"{name}.begin", learner.begin, lambda: {"V": V, "n_classes": 3, "source": SOURCE},
          {"V": arrays(V), "n_classes": counts(50), "source": words(("a", 1), (0, "a"))}, clothes={"V": V}, nan=True,
@@ -122,6 +125,7 @@ for name, learner in LEARNERS.items():
              words={"V": (*TOLD_STATES, "actions"), "state": ("state", "actions")})  # fmt: skip
         case(f"{name}.slowed", learner.slowed, lambda: {"factor": 0.5}, {"factor": reals()},
              words={"factor": ("factor", "mu")})  # fmt: skip
+        case(f"{name}.over", learner.over, lambda: {"n_episodes": 9}, {"n_episodes": counts(2**31)})
         case(f"{name}.kernel_step", learner.kernel_step, lambda state=state: {"state": state},
              {"state": words(LEARNERS["Learner"].begin(V, 3, SOURCE), LEARNERS["Metropolis"].begin(V, 2, SOURCE))})  # fmt: skip
 

@@ -182,9 +182,9 @@ def read_by(parts):
 half = np.arange(10) / 8
 case("Readout", lambda **parts: read_by(parts), lambda: {"bias": np.zeros(3), "shift": half, "scale": half},
      {"W": arrays(READOUT.W), "theta": arrays(READOUT.theta), "bias": arrays(np.zeros(3)),
-      "shift": arrays(half), "scale": arrays(half), "thresholds": anything(), "temperature": reals()},
+      "shift": arrays(half), "scale": arrays(half), "thresholds": anything(), "temperature": reals(), "code": words("on", "on_off")},
      clothes={"W": READOUT.W, "theta": READOUT.theta, "shift": half, "scale": half, "bias": np.zeros(3)},
-     words={"W": ("W", "theta", "bias")})  # fmt: skip
+     words={"W": ("W", "theta", "bias"), "code": ("code", "theta", "W")})  # fmt: skip
 for method in ("features", "outputs"):
     case(f"Readout.{method}", getattr(READOUT, method), lambda: {"V": V}, {"V": arrays(V)}, clothes={"V": V},
          words={"V": ("states",)})  # fmt: skip

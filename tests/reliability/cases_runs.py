@@ -41,14 +41,14 @@ case("envs.TaskVectorEnv.step", lambda **given: begun(envs.TaskVectorEnv(TASK, 3
 ENVS = words(envs.TaskEnv, envs.TaskEnv(SEQUENCES), envs.TaskVectorEnv(TASK), gym.spaces.Discrete(2))
 SINGLE = envs.ReservoirFeatures(envs.TaskEnv(TASK), RESERVOIR, 0.25)
 MANY = envs.ReservoirFeaturesVector(envs.TaskVectorEnv(TASK, 4), RESERVOIR)
-wrapped = {"env": ENVS, "reservoir": NETWORKS, "theta": reals() | arrays(THETA)}
-in_words = {"env": ("env", "reservoir")}
+wrapped = {"env": ENVS, "reservoir": NETWORKS, "theta": reals() | arrays(THETA), "theta_off": reals() | arrays(THETA)}
+in_words = {"env": ("env", "reservoir"), "theta": ("theta", "theta_off")}
 case("envs.ReservoirFeatures", lambda **given: envs.ReservoirFeatures(**given).reset(seed=0)[0],
-     lambda: {"env": envs.TaskEnv(TASK), "reservoir": RESERVOIR, "theta": THETA}, wrapped,
-     clothes={"theta": THETA}, words=in_words)  # fmt: skip
+     lambda: {"env": envs.TaskEnv(TASK), "reservoir": RESERVOIR, "theta": THETA, "theta_off": THETA}, wrapped,
+     clothes={"theta": THETA, "theta_off": THETA}, words=in_words)  # fmt: skip
 case("envs.ReservoirFeaturesVector", lambda **given: envs.ReservoirFeaturesVector(**given).reset(seed=0)[0],
-     lambda: {"env": envs.TaskVectorEnv(TASK, 2), "reservoir": RESERVOIR, "theta": THETA, "threads": 1},
-     wrapped | {"threads": counts(3)}, clothes={"theta": THETA}, words=in_words)  # fmt: skip
+     lambda: {"env": envs.TaskVectorEnv(TASK, 2), "reservoir": RESERVOIR, "theta": THETA, "theta_off": THETA, "threads": 1},
+     wrapped | {"threads": counts(3)}, clothes={"theta": THETA, "theta_off": THETA}, words=in_words)  # fmt: skip
 case("envs.ReservoirFeatures.observation", SINGLE.observation, lambda: {"observation": INPUTS[0]},
      {"observation": arrays(INPUTS[0])}, clothes={"observation": INPUTS[0]},
      words={"observation": ("observation", "inputs", "spectral_radius")})  # fmt: skip

@@ -181,11 +181,12 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         if self.early_stopping and not training.closed_form:
             seen, held = self._held_out(targets, seen)
         data = Examples(self._states(series), targets, *sample.by_number(len(series), factors))
+        n_episodes = training.seen + epochs * round(float(data.weights[seen].sum()))
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
             for epoch, order in enumerate(self._orders(data, seen, epochs)):
                 cooling = min(1.0, 2.0 * (1.0 - epoch / epochs))  # smaller steps in the second half
-                training, progress = self._pass(training, data, seen[order], cooling)
+                training, progress = self._pass(training, data, seen[order], cooling, n_episodes)
                 curve.append(progress)
                 advance(len(seen))
                 if held is not None:
@@ -214,13 +215,22 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         return _training.orders(len(seen), None if plain else data.weights[seen], epochs, self._seed, self._passes)
 
     def _pass(
-        self, training: Training, data: Examples, numbers: Indices, cooling: float = 1.0
+        self,
+        training: Training,
+        data: Examples,
+        numbers: Indices,
+        cooling: float = 1.0,
+        n_episodes: int | None = None,
     ) -> tuple[Training, float]:
-        """Learn from the series with these numbers; return their score too, each before its own update."""
+        """Learn from the series with these numbers; return their score too, each before its own update.
+
+        `n_episodes` is the number of all that will be learned from, as far as it is known.
+        """
         total = 0.0
         for part in chunks(len(numbers)):
             now = numbers[part]
-            training, result = training.learn(data.states[now], data.targets[now], cooling, data.weights[now])
+            told = data.states[now], data.targets[now], data.weights[now]
+            training, result = training.learn(*told, cooling, n_episodes)
             total += result
         if isinstance(self._rule, Regression):
             square = float((data.targets[numbers].astype(np.float64) ** 2).sum())
@@ -242,7 +252,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         self.n_epochs_ = len(curve)
         units = training.units
         size = np.where(units.factor > 0, units.factor, 1).astype(np.float64)
-        self.theta_ = self.readout_.theta / size + units.shift * self.readout_.thresholds
+        sides = self.readout_.theta.reshape(-1, self.readout_.n_neurons)
+        self.theta_ = (sides / size + units.shift * self.readout_.thresholds).ravel()
         final = self._measure(data, seen)
         if np.isnan(curve[-1]):  # the learner makes no choices while it learns
             curve[-1] = final
@@ -282,11 +293,14 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         - `specificity`: how well its activity tells classes apart, as in `specificity_` (classifiers only).
         - `threshold`: its threshold, as in `theta_`.
         - `activity`: the share of series in which it is active; the mean over neurons is `coding_level_`.
+        - `side`: with `learner__code="on_off"`, which has two rows for each neuron: "on" for its unit above a
+          threshold, "off" for the one below another.
         """
         check_is_fitted(self)
         size = TARGET if isinstance(self._rule, Regression) else 1.0
         specificity = getattr(self, "specificity_", None)
-        return rank(self.readout_.W / size, self.theta_, self._activity, self._spread, specificity)
+        n_neurons = self.readout_.n_neurons
+        return rank(self.readout_.W / size, self.theta_, self._activity, self._spread, specificity, n_neurons)
 
     def plot_learning_curve(self, *, ax: Axes | None = None) -> LearningCurveDisplay:
         """Plot the score of each pass."""
@@ -303,7 +317,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         return CodeDisplay.from_estimator(self, X, y, ax=ax)
 
     def code(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float32]:
-        """Return x = relu(V - theta) of each series, which is what the readout sees, shape (n, n_neurons)."""
+        """Return x = relu(V - theta) of each series, which is what the readout sees, shape (n, n_units)."""
         check_is_fitted(self)
         series = self._series(X, reset=False)
         return self.readout_.features(self._states(series)[np.arange(len(series))])

@@ -28,7 +28,7 @@ class Neurons(NamedTuple):
 
 def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_classes: int) -> Neurons:
     """Measure the code of the series `seen`; `n_classes` is 0 in a regression."""
-    rest, width = units.apply(np.zeros_like(units.shift)[None]), len(units.shift)
+    rest, width = units.apply(np.zeros_like(units.shift)[None]), readout.W.shape[1]
     active, moments, outputs = np.zeros((width, max(1, n_classes))), np.zeros((2, width)), []
     for part in chunks(len(seen)):
         U, w = data.states[seen[part]], data.counts[seen[part]]
@@ -49,9 +49,14 @@ def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_cla
 
 
 def rank(
-    W: NDArray[np.float32], theta: Numbers, activity: Numbers, spread: Numbers, specificity: Numbers | None
+    W: NDArray[np.float32],
+    theta: Numbers,
+    activity: Numbers,
+    spread: Numbers,
+    specificity: Numbers | None,
+    n_neurons: int,
 ) -> DataFrame:
-    """Return a row for each neuron, those with the largest effect on the outputs first."""
+    """Return a row for each unit, those with the largest effect on the outputs first; neurons may have two."""
     from pandas import DataFrame, Index
 
     effects = W.astype(np.float64) * spread
@@ -59,9 +64,11 @@ def rank(
         effects -= effects.mean(axis=0)
     weight = np.sqrt((effects**2).sum(axis=0))
     told = {} if specificity is None else {"specificity": specificity}
+    numbers = np.arange(len(weight))
+    sides = {"side": np.where(numbers < n_neurons, "on", "off")} if len(weight) > n_neurons else {}
     table = DataFrame(
-        {"weight": weight, **told, "threshold": theta, "activity": activity},
-        index=Index(np.arange(len(weight)), name="neuron"),
+        {"weight": weight, **told, "threshold": theta, "activity": activity, **sides},
+        index=Index(numbers % n_neurons, name="neuron"),
     )
     return table.iloc[np.argsort(-weight, kind="stable")]
 

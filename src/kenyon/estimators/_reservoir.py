@@ -19,7 +19,8 @@ from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._misread import warn_if_misread
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series
-from kenyon.learning.learners import Percentile
+from kenyon.learning.state import Percentile
+from kenyon.readout import CODES, ON_OFF, encoded
 from kenyon.reservoir import Reservoir
 
 
@@ -163,14 +164,15 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
     Parameters
     ----------
     features
-        "V", the states at the end of the series, or "x" = relu(V - theta), a sparse code.
+        "V", the states at the end of the series; "x" = relu(V - theta), a sparse code; or "on_off", x followed by
+        relu(theta_off - V), which tells low states apart too.
     percentile
-        For "x": each threshold is this percentile of the neuron's states over the fitted series.
+        Each threshold is this percentile q of the neuron's states over the fitted series; theta_off is at 100 - q.
 
     Attributes
     ----------
     theta_
-        The thresholds; 0 for "V".
+        The thresholds; 0 for "V"; those of both sides, one after the other, for "on_off".
     reservoir_
         The reservoir.
     """
@@ -186,7 +188,7 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
 
     @property
     def _n_features_out(self) -> int:
-        return self.encoder_.width
+        return self.encoder_.width * (2 if self.features == ON_OFF else 1)
 
     def fit(self, X: ArrayLike | Sequence[ArrayLike], y: object = None) -> Self:
         """Choose scaling, leak and thresholds from the series.
@@ -198,19 +200,21 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
         y
             Ignored.
         """
-        _checks.one_of("features", self.features, ("V", "x"))
+        _checks.one_of("features", self.features, ("V", "x", ON_OFF))
         q = _checks.real("percentile", self.percentile, 0.0, 100.0)
         self._threads()
         series = self._series(X, reset=True)
         seed = self._new_seed()
         self.encoder_ = self._encoder(series, seed)
         self.theta_ = np.zeros(self.encoder_.width, np.float32)
-        if self.features == "x":
-            self.theta_ = Percentile(q).of(self._calibrate(series, seed))
+        if self.features != "V":
+            V = self._calibrate(series, seed)
+            sides = [q, 100.0 - q] if self.features == ON_OFF else [q]
+            self.theta_ = np.concatenate([Percentile(side).of(V) for side in sides])
         return self
 
     def transform(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float32]:
-        """Return the features of each series, shape (n, n_neurons)."""
+        """Return the features of each series, shape (n, n_neurons); (n, 2 n_neurons) for "on_off"."""
         check_is_fitted(self)
         V = self._encode(self._series(X, reset=False))
-        return V if self.features == "V" else np.maximum(V - self.theta_, np.float32(0))
+        return V if self.features == "V" else encoded(V, self.theta_, ON_OFF if self.features == ON_OFF else CODES[0])

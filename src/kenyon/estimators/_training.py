@@ -25,13 +25,12 @@ from kenyon.learning.learners import (
     Learner,
     Metropolis,
     Normalised,
-    Percentile,
     changed,
-    initial_thresholds,
 )
-from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update
+from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update, told_of_length
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
+from kenyon.learning.state import Percentile, initial_thresholds
 from kenyon.readout import Readout
 
 BY_NAME: dict[str, LearnerProtocol] = {
@@ -72,6 +71,7 @@ class Training(NamedTuple):
     state: Any
     units: Units
     named: bool  # given by name, so that its step sizes may be changed
+    seen: int = 0  # episodes so far
 
     def readout(self) -> Readout:
         """Return what has been learned so far."""
@@ -83,26 +83,40 @@ class Training(NamedTuple):
         return getattr(self.learner, "closed_form", False)
 
     def learn(
-        self, V: NDArray[np.float32], targets: Targets, cooling: float, weights: NDArray[np.float64]
+        self,
+        V: NDArray[np.float32],
+        targets: Targets,
+        weights: NDArray[np.float64],
+        cooling: float,
+        n_episodes: int | None,
     ) -> tuple[Training, float]:
         """Learn from states in their units; return the new training, and the sum of correct choices or of costs.
 
-        A learner given by name that diverges takes the same episodes again with half the step. Only learners in closed
-        form take `weights`; the others are shown an episode as often as its weight says.
+        Steps are multiplied by `cooling`; those of a learner that cools by itself follow its own setting, over so many
+        episodes in all, as far as their number is known. A learner given by name that diverges takes the same episodes
+        again with half the step. Only learners in closed form take `weights`; the others are shown an episode as often
+        as its weight says.
         """
         learner: Any = self.learner
         extra = [weights] if self.closed_form else []
         for _ in range(HALVINGS):
             try:
-                returned = _slowed(learner, cooling).update(self.state, V, targets, *extra)
+                returned = _paced(learner, cooling, n_episodes).update(self.state, V, targets, *extra)
                 state, info = check_update("learner", returned, len(V))
                 result = info.correct if targets.ndim == 1 else info.cost
-                return self._replace(learner=learner, state=state), float(result.sum(dtype=np.float64))
+                seen = self.seen + len(V)
+                return self._replace(learner=learner, state=state, seen=seen), float(result.sum(dtype=np.float64))
             except Diverged:
                 if not self.named:
                     raise
                 learner = _slowed(learner, 0.5)
         raise Diverged("the learner", 0, f"after {HALVINGS} halvings of its step; use another, such as 'ridge'")
+
+
+def _paced(learner: Any, cooling: float, n_episodes: int | None) -> Any:
+    if getattr(learner, "cooling", None) is None:
+        return _slowed(learner, cooling)
+    return learner if n_episodes is None else told_of_length(learner, n_episodes)
 
 
 def _slowed(learner: Any, factor: float) -> Any:

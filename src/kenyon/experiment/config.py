@@ -133,6 +133,10 @@ class ReservoirConfig(_RESERVOIR):  # type: ignore[misc]
         return self
 
 
+# Settings of learners that were added to format 4, with the values at which all is as it was before: results that were
+# made without them keep their names.
+ADDED: dict[str, tuple[Any, ...]] = {"code": (None, "on"), "cooling": (None,), "horizon": (None,)}
+ADDED_TO = {"RecursiveLeastSquares": {"start": (None,)}}
 TASKS: dict[str, Any] = {"static": StaticConfig, "sequence": SequenceConfig}
 BY_TAG: dict[str, type[Model]] = {  # by what pydantic's errors call them
     **TASKS, "reservoir": ReservoirConfig, **LEARNERS, **RULES, **{model.__name__: model for model in MODELS.values()}
@@ -157,8 +161,9 @@ class TrialConfig(Model):
 
     @property
     def id(self) -> str:
-        """The name of the result: a hash of all settings, defaults included."""
-        return sha256(f"{TRIAL_FORMAT} {self.canonical()}".encode()).hexdigest()[:20]
+        """The name of the result: a hash of all settings, defaults included, but for those in `ADDED`."""
+        settings = json.dumps(_identity(self.model_dump(mode="json")))
+        return sha256(f"{TRIAL_FORMAT} {settings}".encode()).hexdigest()[:20]
 
     @property
     def learner_names(self) -> list[str]:
@@ -178,6 +183,15 @@ class TrialConfig(Model):
     def canonical(self) -> str:
         """Return all settings as JSON, in the order in which they are declared; learners in the order given."""
         return json.dumps(self.model_dump(mode="json"))
+
+
+def _identity(settings: Any) -> Any:
+    """Return settings without those of learners that came later and are as they were before."""
+    if not isinstance(settings, dict):
+        return settings
+    kind = settings.get("kind")
+    added = {**ADDED, **ADDED_TO.get(kind, {})} if kind in LEARNERS else {}
+    return {name: _identity(value) for name, value in settings.items() if value not in added.get(name, ())}
 
 
 def file_digest(path: str) -> str:

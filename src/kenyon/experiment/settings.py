@@ -19,8 +19,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_type_h
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
 from kenyon import _checks
-from kenyon.learning.learners import Percentile
 from kenyon.learning.rules import QLearning, Schedule, Supervised
+from kenyon.learning.state import Percentile
 
 PLAIN = (bool, int, float, str, type(None))
 

@@ -12,7 +12,8 @@ normalised step
 
 over the rows j that learn, so that one step shrinks the error by the factor 1 - mu, to first order. A batch's
 cost, and so its gradient, is the mean over its episodes, or the sum (normalised: mean numerators over mean
-denominators, where both come to the same). Several networks may
+denominators, where both come to the same). All steps of an episode are multiplied by a factor of its own, by which they
+cool. Several networks may
 learn from the same episodes side by side, taking turns every few episodes: a Metropolis pair, or all the starts of
 prelearning.
 
@@ -23,7 +24,10 @@ order (C order), so arrays are indexed as if they were flat:
     theta, grad_theta   (n_networks, n_padded): [m, i] is element m n_padded + i
     V                   (n_episodes, n_neurons): [n, i] is element n n_neurons + i
 
-Rows of W and theta are padded to whole lanes with neurons whose threshold is infinite: never active, they never learn.
+With the code "on_off" a neuron has a second unit, x = relu(-V - theta). Units of the second side follow those of the
+first, which are padded as rows are; x, W and theta then have twice the length, and only reading knows of it.
+
+Rows of W and theta are padded to whole lanes with units whose threshold is infinite: never active, they never learn.
 Rows of V are not padded, so their last, incomplete lanes are copied to `tail`, which is zero from there on.
 
 Arguments that the functions share:
@@ -33,7 +37,7 @@ Arguments that the functions share:
     W_start, theta_start    the elements at which network m begins in W and theta
     first, last             the rows of W that learn: first <= j < last
     x, y, e                 (n_used,), (n_classes,), (n_classes,): features, outputs and errors of one network in one
-                            episode; n_used is n_neurons rounded up to whole lanes
+                            episode; n_used is n_neurons rounded up to whole lanes, twice that for two sides
     local                   whether thresholds learn
 """
 
@@ -69,6 +73,7 @@ class Step(NamedTuple):
     """The switches and sizes of a gradient step, as the kernel takes them."""
 
     thresholds: bool  # read x = relu(V - theta), not V itself
+    both: bool  # read both sides of every neuron: the code "on_off"
     local: bool  # learn theta
     normalised: bool  # steps as above, not fixed
     rate_W: np.float32  # eta_W, or mu
@@ -95,11 +100,15 @@ class EpisodeLog(NamedTuple):
         return EpisodeLog(self.cost[:, first:last], self.correct[:, first:last], self.norm2[:, first:last])
 
 
+def row_length(n: int) -> int:
+    """Return how many places a row of n units takes: whole lanes, and never a multiple of 512."""
+    n_padded = -(-n // LANES) * LANES
+    return n_padded + LANES if n_padded % 512 == 0 else n_padded  # 4096 bytes apart, rows fall on the same lines
+
+
 def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
     """Return `n` networks that know nothing: W = 0, thresholds `theta`, one per neuron."""
-    n_padded = -(-len(theta) // LANES) * LANES
-    if n_padded % 512 == 0:  # rows 4096 bytes apart would fall on the same lines of the cache
-        n_padded += LANES
+    n_padded = row_length(len(theta))
     padded = np.full(n_padded, np.inf, np.float32)
     padded[: len(theta)] = theta
     W = np.zeros((n, n_classes, len(padded)), np.float32)
@@ -136,6 +145,44 @@ def _read(V, n, nets, m, thresholds, tail, x, y):
     for j in range(2, len(y)):
         y[j] = _output(nets.W, W_start + uintp(j) * n_padded, x)
     return sum_lanes(norm2 + finite)
+
+
+@njit
+def _read_both(V, n, nets, m, tail, x, y):
+    """Do the same for both sides of every neuron, in one pass over V."""
+    n_neurons, n_padded, side = uintp(V.shape[1]), uintp(nets.theta.shape[1]), uintp(len(x) // 2)
+    whole = n_neurons // uintp(LANES) * uintp(LANES)
+    for i in range(n_neurons - whole):
+        tail[i] = V[n, whole + uintp(i)]
+    V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
+    zero = lanes_of(np.float32(0))
+    norm2 = finite = y0 = y1 = zero
+    for i in range(uintp(0), n_neurons, uintp(LANES)):
+        v = load_at(V, V_start + i) if i < whole else load_at(tail, i - whole)
+        finite = fma(v, zero, finite)
+        on = relu(v - load_at(nets.theta, theta_start + i))
+        off = relu(zero - v - load_at(nets.theta, theta_start + side + i))
+        store_at(x, i, on)
+        store_at(x, side + i, off)
+        norm2 = fma(off, off, fma(on, on, norm2))
+        place = W_start + i
+        y0 = fma(load_at(nets.W, place + side), off, fma(load_at(nets.W, place), on, y0))
+        place += n_padded
+        y1 = fma(load_at(nets.W, place + side), off, fma(load_at(nets.W, place), on, y1))
+    y[0], y[1] = sum_lanes(y0), sum_lanes(y1)
+    for j in range(2, len(y)):
+        y[j] = _output(nets.W, W_start + uintp(j) * n_padded, x)
+    return sum_lanes(norm2 + finite)
+
+
+_row_length = njit(row_length)
+
+
+@njit
+def _features(V, both):
+    """Return work space for x and for the end of a row of V. Between two sides x stays 0."""
+    n_used = _row_length(V.shape[1]) * 2 if both else -(-V.shape[1] // LANES) * LANES
+    return np.zeros(n_used, np.float32), np.zeros(LANES, np.float32)
 
 
 @njit
@@ -227,13 +274,13 @@ def _apply_gradient(values, gradient, start, size, rate):
 
 
 @njit
-def _rates(step, denominator, n):
+def _rates(step, denominator, n, cooled):
     """Return step_W and step_theta for gradients and denominators summed over a batch; a fixed step is shared by n."""
     if not step.normalised:
-        return step.rate_W / np.float32(n), step.rate_theta / np.float32(n)
+        return cooled * step.rate_W / np.float32(n), cooled * step.rate_theta / np.float32(n)
     if denominator <= 0:
         return np.float32(0), np.float32(0)
-    rate = np.float32(step.rate_W / denominator)
+    rate = np.float32(cooled * step.rate_W / denominator)
     return rate, step.rate_theta * rate
 
 
@@ -287,18 +334,21 @@ def _by_reward(step, y, action, label, targets, n, e):
 
 
 @kernel
-def act(thresholds, nets, V, uniforms, temperatures, actions):
+def act(thresholds, both, nets, V, uniforms, temperatures, actions):
     """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
     n_classes = nets.W.shape[1]
-    x, tail = np.empty(-(-V.shape[1] // LANES) * LANES, np.float32), np.zeros(LANES, np.float32)
+    x, tail = _features(V, both)
     y, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     for n in range(len(V)):
-        _read(V, n, nets, 0, thresholds, tail, x, y)
+        if both:
+            _read_both(V, n, nets, 0, tail, x, y)
+        else:
+            _read(V, n, nets, 0, thresholds, tail, x, y)
         actions[n] = max(choose(y, temperatures[n], uniforms[n, 0], sums), 0)
 
 
 @kernel
-def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, out, place):
+def learn(step, nets, V, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place):
     """Let all networks learn from episodes in order.
 
     V               (n_episodes, n_neurons): hidden states
@@ -308,12 +358,12 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
     uniforms        (n_episodes, n_choosing): random numbers that draw the choices of the first `n_choosing` networks;
                     in Q-learning all networks must choose, except those that follow another, unless actions are told
     temperatures    (n_episodes,): of the choices
+    cooled          (n_episodes,): factors on the steps; that of a batch is the factor of its last episode
     n_in_batch      how many episodes of the current batch the networks have seen already
     out, place      an `EpisodeLog`, and its column for the first of these episodes
     """
     n_networks, n_classes, n_padded = nets.W.shape
-    n_used = -(-V.shape[1] // LANES) * LANES
-    x, tail = np.empty(n_used, np.float32), np.zeros(LANES, np.float32)
+    x, tail = _features(V, step.both)
     y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     taken = np.empty(BLOCK, np.intp)  # actions of the last network that chose
     for start in range(0, len(V), BLOCK):
@@ -322,7 +372,10 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
             W_start, place_in_batch = uintp(m * n_classes) * uintp(n_padded), n_in_batch
             for n in range(start, end):
                 place_in_batch += 1
-                norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
+                if step.both:
+                    norm2 = _read_both(V, n, nets, m, tail, x, y)
+                else:
+                    norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
                 action = -1
                 if step.told:
                     action = labels[n]
@@ -346,20 +399,20 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, n_in_batch, ou
                         denominator += step.rate_theta * _active_weight(nets.W, W_start + uintp(j * n_padded), x)
                 nets.size[m, 0] += cost
                 nets.size[m, 1] += denominator
-                _update(step, nets, m, first, last, x, e, place_in_batch)
+                _update(step, nets, m, first, last, x, e, place_in_batch, cooled[n])
                 if place_in_batch == step.batch:
                     place_in_batch = 0
         n_in_batch = (n_in_batch + end - start) % step.batch
 
 
 @njit
-def _update(step, nets, m, first, last, x, e, n_in_batch):
+def _update(step, nets, m, first, last, x, e, n_in_batch, cooled):
     """Learn from one episode: at once, or as number `n_in_batch` of its batch, counted from 1."""
     W, theta, n_classes, n_padded = nets.W, nets.theta, uintp(nets.W.shape[1]), uintp(nets.W.shape[2])
     theta_start, W_start = uintp(m) * n_padded, uintp(m) * n_padded * n_classes
     two = n_classes == 2 and last - first == 2
     if step.batch == 1:
-        rate_W, rate_theta = _rates(step, nets.size[m, 1], 1)
+        rate_W, rate_theta = _rates(step, nets.size[m, 1], 1, cooled)
         if two:
             _learn_two(W, W_start, theta, theta_start, x, e, rate_W, rate_theta, step.local)
         else:
@@ -370,7 +423,7 @@ def _update(step, nets, m, first, last, x, e, n_in_batch):
         else:
             _collect(W, nets.grad_W, W_start, nets.grad_theta, theta_start, first, last, x, e, step.local)
         if n_in_batch == step.batch:
-            rate_W, rate_theta = _rates(step, nets.size[m, 1], 1 if step.summed else step.batch)
+            rate_W, rate_theta = _rates(step, nets.size[m, 1], 1 if step.summed else step.batch, cooled)
             _apply_gradient(W, nets.grad_W, W_start, n_padded * n_classes, rate_W)
             if step.local:
                 _apply_gradient(theta, nets.grad_theta, theta_start, n_padded, -rate_theta)

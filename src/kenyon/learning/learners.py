@@ -13,93 +13,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks
-from kenyon.kernels.lanes import LANES
-from kenyon.kernels.learning import EpisodeLog, Networks, Step, act, episode_log, learn, networks
-from kenyon.learning import metropolis
-from kenyon.learning.protocol import Diverged, Info, Proposal, Source
+from kenyon.kernels.learning import Step, act, episode_log, learn, networks
+from kenyon.learning import cooling, metropolis
+from kenyon.learning.failures import check_costs, check_silence
+from kenyon.learning.protocol import Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
+from kenyon.learning.state import ROWS, Percentile, State, fixed_start, unit_thresholds
 from kenyon.learning.switches import DEPENDENT, Default, acting, settle
-from kenyon.readout import Readout, standardise
+from kenyon.readout import CODES, ON_OFF, Readout, encoded, standardise
 
-ROWS = 2  # fewest outputs that the kernel works on; unused ones stay at zero
 NO_TARGETS = np.zeros((0, 0), np.float32)  # for the kernel, when labels are classes
 HALVINGS = 20  # how often callers halve the steps of a learner that diverges before they give up
-SILENT_EPISODES = 1000  # consecutive episodes without an active neuron after which none is expected any more
 WORDS = {  # what these settings may say
     "batch_cost": ("mean", "sum"),
     "average_start": tuple(metropolis.AVERAGES),
     "acting": ("current", "both"),
     "scaling": ("centred", "standardised"),
+    "cooling": cooling.KINDS,
+    "code": CODES,
 }
 CALIBRATION_EPISODES = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
 
 
-@dataclass(frozen=True)
-class Percentile:
-    """Initial thresholds: this percentile of each neuron's states over the calibration episodes."""
-
-    q: float
-
-    def __post_init__(self) -> None:
-        _checks.set_fields(self, q=_checks.real("q", self.q, 0.0, 100.0))
-
-    def of(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return this percentile of each neuron's states, in float64: in float32 it depends on NumPy's version."""
-        states = _checks.calibration(V).astype(np.float64)
-        return np.asarray(np.percentile(states, self.q, axis=0), np.float32)
-
-
 def _number(name: str, value: Any) -> float | int:
     """Return a setting as a plain number, refusing it if it is out of bounds."""
-    if name == "period":
+    if name in ("period", "horizon"):
         return _checks.integer(name, value, 1, 2**31 - 1)
     return _checks.real(name, value, 0.0, 2.0 if name == "mu" else _checks.LARGE, open_low=name == "mu")
-
-
-def fixed_start(start: Any, others: str) -> float:
-    """Return a start that is the same for all neurons; the error says what `others` are allowed."""
-    return _checks.real_or("start", start, -_checks.LARGE, _checks.LARGE, others)
-
-
-def initial_thresholds(start: float | str | Percentile | None, V: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return a threshold for each neuron, given the states of calibration episodes; zeros where there are none."""
-    if isinstance(start, str):
-        raise ValueError(f'start="{start}" must be replaced by a number: call `prelearn`, or let `train` do so')
-    return start.of(V) if isinstance(start, Percentile) else np.full(V.shape[1], start or 0.0, np.float32)
-
-
-class State(NamedTuple):
-    """The state of a learner: what it needs to go on, and nothing else."""
-
-    nets: Networks  # the current network, followed by the proposed one if there is a search
-    n_neurons: int
-    n_outputs: int
-    theta_g: float
-    proposed: float  # theta_g of the proposed network
-    episode: int  # number of episodes seen
-    silent: int  # number of episodes since a neuron was last active
-    kappa: float  # of the normalised step, otherwise 0
-    shift: NDArray[np.float32] | None
-    scale: NDArray[np.float32] | None
-    source: Source
-
-    def check(self) -> None:
-        """Refuse arrays that do not fit together, as those of a file may not: the kernel checks nothing."""
-        n, rows, padded = self.nets.W.shape
-        shapes = [(n, rows, padded), (n, padded), (n, rows, padded), (n, padded), (n, 2), (n,)]
-        arrays: list[NDArray[np.generic]] = list(self.nets)
-        single = [*arrays[:4], *(part for part in (self.shift, self.scale) if part is not None)]
-        fits = [array.shape == shape for array, shape in zip(arrays, shapes, strict=True)]
-        fits += [array.dtype == np.float32 for array in single] + [array.dtype == np.float64 for array in arrays[4:]]
-        fits += [isinstance(count, int) for count in (self.n_neurons, self.n_outputs, self.episode, self.silent)]
-        if not all(fits) or padded % LANES or not (0 < self.n_neurons <= padded and rows >= ROWS):
-            raise ValueError("inconsistent learner state")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +92,17 @@ class Learner:
         method "resets", or "walked", by its method "walks".
     scaling
         Without thresholds, read V "centred" or "standardised" by the calibration episodes; or None.
+    code
+        With thresholds, read each neuron once, "on", as the paper does, x = relu(V - theta); or twice, "on_off": also
+        x = relu(theta_off - V), with a threshold and weights of its own. Where `start` is a percentile q, theta_off
+        starts at percentile 100 - q; where it is a number, with as many states below it as there are above `start`.
+    cooling
+        Steps of gradients shrink: to nearly 0 at the end of the episodes, as the share that is left ("linear") or its
+        square root ("sqrt"); as 1 / sqrt(1 + episode / horizon) if nobody knows how many there will be ("power"); or
+        not (None).
+    horizon
+        Of cooling: the number of episodes in all, which `train` and estimators fill in; for "power", after how many
+        the step has fallen to 0.7, by default 10,000.
     """
 
     eta_w: float | None = None
@@ -166,6 +123,9 @@ class Learner:
     k: float | None = None
     start: float | str | Percentile | None = None
     scaling: str | None = None
+    code: str | None = None
+    cooling: str | None = None
+    horizon: int | None = None
 
     def __post_init__(self) -> None:
         self._check_switches()
@@ -190,7 +150,7 @@ class Learner:
 
     def _check_numbers(self) -> None:
         _checks.set_fields(self, batch=_checks.integer("batch", self.batch, 1, 2**31 - 1))
-        for name in ("eta_w", "eta_theta", "mu", "k", "sigma", "period", "beta"):
+        for name in ("eta_w", "eta_theta", "mu", "k", "sigma", "period", "beta", "horizon"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, Default):
                 _checks.set_fields(self, **{name: _number(name, value)})
@@ -203,12 +163,12 @@ class Learner:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
         V, source = _checks.calibration(V), _checks.instance("source", source, Source)
         n_classes = _checks.integer("n_classes", n_classes, 1 if isinstance(self.rule, Regression) else 2)
-        theta = initial_thresholds(self.start, V)
+        theta = unit_thresholds(self.start, V, self.code)
         theta_g = float(self.start) if isinstance(self.start, (int, float)) else 0.0
         nets = networks(2 if self.search else 1, max(ROWS, n_classes), theta)
-        state = State(
-            nets, V.shape[1], n_classes, theta_g, theta_g, 0, 0, self._kappa(V, theta), *self._scaling(V), source
-        )
+        sides = 2 if self.code == ON_OFF else 1
+        state = State(nets, V.shape[1], n_classes, theta_g, theta_g, 0, 0, 0.0, *self._scaling(V), source, sides)
+        state = state._replace(kappa=self._kappa(V, state))
         return self._propose(state, 0, source.normals("proposal", 0, 1)[0]) if self.search else state
 
     def update(self, state: State, V: NDArray[np.float32], labels: NDArray[np.generic]) -> tuple[State, Info]:
@@ -231,7 +191,7 @@ class Learner:
             raise ValueError("rule must be QLearning() or Supervised() for a learner to act, not Regression()")
         V = _checks.single("states", _checks.states(V, self._own(state).n_neurons))
         actions, V = np.empty(len(V), np.intp), standardise(V, state.shift, state.scale)
-        act(bool(self.thresholds), state.nets, V, *self._choices(state, len(V), 1), actions)
+        act(bool(self.thresholds), state.sides == 2, state.nets, V, *self._choices(state, len(V), 1), actions)
         return actions
 
     def learn(
@@ -268,28 +228,35 @@ class Learner:
         V = standardise(V, state.shift, state.scale)
         state = state._replace(nets=state.nets.copy())
         uniforms, temperatures = self._choices(state, len(V), n_choosing)
+        cooled = cooling.factors(self.cooling, self.horizon, state.episode, len(V))
         out = episode_log(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
-        stride = self._stride if self.search else max(1, len(V))
+        stride = self.stride if self.search else max(1, len(V))
         chances = self._chances(state, len(V), stride)
         first = 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
-            episodes = (part[first:last] for part in (V, labels, targets, uniforms, temperatures))
+            episodes = (part[first:last] for part in (V, labels, targets, uniforms, temperatures, cooled))
             learn(step, state.nets, *episodes, state.episode % self.batch, out, first)
             state = state._replace(episode=state.episode + last - first)
-            self._check(state, V, out.part(first, last))
+            check_costs(self, state, V, out.part(first, last))
             if self.search and state.episode % stride == 0:
                 state, proposal = self._decide(state, *next(chances))
                 proposals.append(proposal)
             first = last
-        state = self._check_silence(state, V, out.norm2[0])
+        state = check_silence(self, state, V, out.norm2[0])
         return state, Info(out.cost[0], out.correct[0].astype(np.float32), proposals)
 
     def _choices(self, state: State, n: int, n_choosing: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the random numbers of the next n choices, of as many networks, and their temperatures."""
         uniforms = state.source.uniforms("choice", state.episode, n)[:, :n_choosing]
         return np.ascontiguousarray(uniforms), self.rule.temperatures(state.episode, n)
+
+    def over(self, n_episodes: int) -> Self:
+        """Return this learner for a run of so many episodes: its horizon, if it cools to the end and has none."""
+        if self.cooling not in cooling.TO_THE_END or self.horizon is not None:
+            return self
+        return replace(self, horizon=_checks.integer("n_episodes", n_episodes, 1))
 
     def slowed(self, factor: float) -> Self:
         """Return this learner with all of its step sizes multiplied by `factor`, from 0 to 1."""
@@ -300,15 +267,16 @@ class Learner:
     def readout(self, state: State) -> Readout:
         """Return what was learned so far: the current network, not the proposed one."""
         state = self._own(state)
-        W = state.nets.W[0, : state.n_outputs, : state.n_neurons].copy()
-        theta = state.nets.theta[0, : state.n_neurons].copy()
+        W, theta = _units(state)
         temperature = float(self.rule.temperatures(state.episode, 1)[0])
-        return Readout(W, theta, self.thresholds, state.shift, state.scale, temperature)
+        return Readout(W, theta, self.thresholds, state.shift, state.scale, temperature, code=self.code or CODES[0])
 
     def _own(self, state: State) -> State:
         """Return the state if this learner can go on from it."""
         if len(_checks.instance("state", state, State).nets.W) != (2 if self.search else 1):
             raise ValueError(f"state must come from a learner {'with' if self.search else 'without'} a search")
+        if state.sides != (2 if self.code == ON_OFF else 1):
+            raise ValueError(f"state must come from a learner with code={self.code!r}")
         return state
 
     @property
@@ -344,6 +312,7 @@ class Learner:
         rate_w, rate_theta = (self.mu, kappa) if normalised else (self.eta_w, self.eta_theta)
         return Step(
             bool(self.thresholds),
+            self.code == ON_OFF,
             bool(self.local),
             normalised,
             np.float32(rate_w),
@@ -359,15 +328,15 @@ class Learner:
         )
 
     @property
-    def _stride(self) -> int:
+    def stride(self) -> int:
         """Episodes between two decisions of a search."""
         return self.batch * (self.period or 1)
 
-    def _kappa(self, V: NDArray[np.float32], theta: NDArray[np.float32]) -> float:
+    def _kappa(self, V: NDArray[np.float32], state: State) -> float:
         """Return k S2^2 / R^2: the exchange rate between thresholds and weights."""
         if self.k is None:
             return 0.0
-        x = np.maximum(V - theta, np.float32(0)).astype(np.float64)
+        x = encoded(V, _units(state)[1], self.code or CODES[0]).astype(np.float64)
         S2 = float((x**2).sum(axis=1).mean())
         kappa = self.k * S2**2 / self.rule.target**2
         return min(kappa, float(np.finfo(np.float32).max))  # states this large make learning diverge, which is reported
@@ -393,11 +362,12 @@ class Learner:
     def _propose(self, state: State, number: int, normal: float) -> State:
         """Propose thresholds shifted by sigma N(0, 1), drawn once for all neurons or once for each."""
         sigma = self.sigma or 0.0
-        delta = np.full(state.n_neurons, sigma * normal, np.float32)
+        reach = state.places[-1].stop
+        delta = np.full(reach, sigma * normal, np.float32)
         if self.search == "per_neuron":
-            delta = metropolis.independent(state.source.generator("proposal", number), sigma, state.n_neurons)
+            delta = metropolis.independent(state.source.generator("proposal", number), sigma, reach)
         metropolis.propose(state.nets, 0, delta, metropolis.AVERAGES[self.average_start or "first"])
-        return state._replace(proposed=state.theta_g + float(delta.mean(dtype=np.float64)))
+        return state._replace(proposed=state.theta_g + float(delta[: state.n_neurons].mean(dtype=np.float64)))
 
     def _decide(self, state: State, number: int, uniform: float, normal: float) -> tuple[State, Proposal]:
         cost, proposed_cost = state.nets.running.tolist()
@@ -408,48 +378,12 @@ class Learner:
             state = state._replace(theta_g=state.proposed)
         return self._propose(state, number, normal), record
 
-    def _check(self, state: State, V: NDArray[np.float32], part: EpisodeLog) -> None:
-        """Refuse states that are not finite, and raise `Diverged` if no network has finite costs any more."""
-        if np.isnan(part.norm2[0]).any():
-            _checks.single("states", V)
-        alive = np.isfinite(part.cost).all(axis=1) & (state.nets.running != np.inf)
-        if alive.any():
-            return
-        bad = int(np.argmin(np.isfinite(part.cost[0])))
-        norm2 = float(part.norm2[0][max(0, bad - 1)])
-        episode = state.episode - part.cost.shape[1] + bad
-        raise Diverged(state.source.name, episode, self._remedy(norm2))
 
-    def _check_silence(self, state: State, V: NDArray[np.float32], norm2: NDArray[np.float32]) -> State:
-        """Raise `Diverged` if all thresholds have risen above all states, from where no gradient leads back.
-
-        A search may still bring them down, and is given ten decisions to do so.
-        """
-        if len(norm2) and norm2.all():
-            return state._replace(silent=0)
-        ends = np.concatenate([[-1 - state.silent], np.flatnonzero(norm2), [len(norm2)]])
-        runs = np.diff(ends) - 1
-        limit = max(SILENT_EPISODES, 10 * self._stride) if self.search else SILENT_EPISODES
-        if runs.max() >= limit:
-            rates = " and ".join(name for name in ("eta_w", "mu", "eta_theta", "k") if getattr(self, name) is not None)
-            remedy = f"all thresholds exceed all states; use smaller {rates}, or a lower start"
-            if not V.any():
-                remedy = "all states are 0; check the inputs and W_in of the reservoir"
-            message = f"no neuron was active for {limit} consecutive episodes: {remedy}"
-            raise Diverged(state.source.name, state.episode, message)
-        return state._replace(silent=int(runs[-1]))
-
-    def _remedy(self, norm2: float) -> str:
-        if self.step == "normalised":
-            return f"mu = {self.mu:g} is too large here (|x|^2 = {norm2:.3g}); use a smaller mu or k"
-        n = self.batch if self.batch_cost == "sum" else 1
-        advice = f"use eta_w below {2 / (n * norm2):.2g}" if norm2 > 0 else "use a smaller eta_w"
-        if self.thresholds:
-            advice += ", or a higher start, which makes |x| smaller"
-        times = f" times the batch of {n}" if n > 1 else ""
-        return (
-            f"eta_w |x|^2{times} = {n * (self.eta_w or 0.0) * norm2:.3g}, but steps are stable only below 2; {advice}"
-        )
+def _units(state: State) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return weights and thresholds of the current network's units, those of both sides one after the other."""
+    W = np.concatenate([state.nets.W[0, : state.n_outputs, side] for side in state.places], axis=1)
+    on, *off = (state.nets.theta[0, side] for side in state.places)
+    return W, np.concatenate([on, *(-side for side in off)])
 
 
 Kind = TypeVar("Kind", bound=Learner)
@@ -499,4 +433,4 @@ class Normalised(Learner):
 
     local: bool = True
     step: str = "normalised"
-    start: float | str | Percentile | None = Percentile(85.0)
+    start: float | str | Percentile | None = Percentile(85.0)  # noqa: RUF009 (frozen, and so safe to share)

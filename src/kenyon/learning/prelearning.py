@@ -25,6 +25,7 @@ from kenyon.learning import metropolis
 from kenyon.learning.learners import NO_TARGETS, Learner
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
+from kenyon.learning.state import unit_thresholds
 from kenyon.reservoir import Batch, ReservoirProtocol, check_reservoir, stream_chunks
 from kenyon.tasks import Task
 
@@ -140,7 +141,9 @@ class _Starts:
         self.n_neurons = V.shape[1]
         self.episode, self.last = 0, steps * learner.batch
         self.state = self.learner.begin(V, n_classes, source)
-        self.nets: Networks = networks(2 * STARTS, n_classes, np.zeros(V.shape[1], np.float32))
+        own = [unit_thresholds(start, V, self.learner.code) for start in self.starts.tolist()]
+        self.initial, self.places = np.array(own), self.state.places
+        self.nets: Networks = networks(2 * STARTS, n_classes, self.initial[0])
         self._begin_step()
 
     def take(self, batch: Batch) -> None:
@@ -150,8 +153,9 @@ class _Starts:
         while first < n:
             last = min(n, first + stride - self.episode % stride)
             episodes = batch.states[first:last], batch.labels[first:last], NO_TARGETS, *self._choices(last - first)
+            cooled = np.ones(last - first, np.float32)
             log, n_in_batch = episode_log(len(self.nets.W), last - first), self.episode % self.learner.batch
-            learn(self.learner.kernel_step(self.state), self.nets, *episodes, n_in_batch, log, 0)
+            learn(self.learner.kernel_step(self.state), self.nets, *episodes, cooled, n_in_batch, log, 0)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()
@@ -182,12 +186,15 @@ class _Starts:
         rng = self.source.generator("proposal", number)
         self.nets.W[:] = 0
         for i in range(STARTS):
-            delta = np.full(self.n_neurons, self.sigma * rng.standard_normal(), np.float32)
+            reach, (on, *off) = self.initial.shape[1], self.places
+            delta = np.full(reach, self.sigma * rng.standard_normal(), np.float32)
             if learner.search == "per_neuron":
-                delta = metropolis.independent(rng, self.sigma, self.n_neurons)
-            self.nets.theta[2 * i, : self.n_neurons] = self.theta_g[i]
+                delta = metropolis.independent(rng, self.sigma, reach)
+            self.nets.theta[2 * i, on] = self.theta_g[i]
+            for side in off:
+                self.nets.theta[2 * i, side] = self.initial[i, side] + np.float32(self.theta_g[i] - self.starts[i])
             metropolis.propose(self.nets, i, delta, metropolis.AVERAGES[learner.average_start or "first"])
-            self.proposed[i] = self.theta_g[i] + float(delta.mean(dtype=np.float64))
+            self.proposed[i] = self.theta_g[i] + float(delta[on].mean(dtype=np.float64))
 
     def _decide(self) -> None:
         rng = self.source.generator("acceptance", len(self.costs))

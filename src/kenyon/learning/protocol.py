@@ -21,7 +21,9 @@ These attributes are optional: `rule`, one of `Supervised`, `QLearning` and `Reg
 expected, and `train` warns where outputs are so small that drawn choices are far less often right than the largest
 output); `thresholds`, true if it reads x = relu(V - theta) (estimators then scale every neuron by itself; without it,
 all of them by the same factor); `slowed(factor)`, which returns a learner with smaller steps (estimators call it for
-the second half of their passes).
+the second half of their passes, unless the learner has a `cooling` of its own); `over(n_episodes)`, which returns a
+learner for a run of so many episodes, counted from `begin`: whoever trains it says beforehand how long that will be, so
+that its steps may cool (`partial_fit`, which does not know, says nothing).
 
 So are these methods, for an agent in an environment, which is told no right class: `act(state, V)`, which returns an
 action for each row of V and changes nothing, and `learn(state, V, actions, rewards)`, which returns the new state and
@@ -152,12 +154,18 @@ def check_readout(name: str, readout: Any, n_neurons: int, n_outputs: int | None
         why = f": {error}" if isinstance(readout, tuple) else f", not {_checks.short_repr(readout)}"
         raise ValueError(f"{name}.readout must return a Readout, such as kn.Readout(W, theta){why}") from None
     rows = len(found.W) if n_outputs is None else n_outputs
-    if found.W.shape != (rows, n_neurons):
-        wanted = f"({'n_classes' if n_outputs is None else rows}, {n_neurons})"
+    if (len(found.W), found.n_neurons) != (rows, n_neurons):
+        units = n_neurons * (found.W.shape[1] // found.n_neurons)
+        wanted = f"({'n_classes' if n_outputs is None else rows}, {units})"
         raise ValueError(f"{name}.readout must return a Readout whose W has shape {wanted}, not {found.W.shape}")
     if not np.isfinite(found.W).all() or not np.isfinite(0.0 if found.bias is None else found.bias).all():
         raise Diverged(name, episode, "its weights are no longer finite; use smaller steps")
     return found
+
+
+def told_of_length(learner: Any, n_episodes: int) -> Any:
+    """Return a learner that knows how many episodes there will be, if it wants to."""
+    return learner.over(n_episodes) if callable(getattr(learner, "over", None)) else learner
 
 
 def check_learner(name: str, learner: Any) -> LearnerProtocol:

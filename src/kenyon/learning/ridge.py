@@ -19,10 +19,10 @@ from scipy import linalg
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks
-from kenyon.learning.learners import Percentile, fixed_start, initial_thresholds
 from kenyon.learning.protocol import Info, Source
-from kenyon.learning.rules import Regression, Supervised
-from kenyon.readout import Readout
+from kenyon.learning.rules import QLearning, Regression, Supervised
+from kenyon.learning.state import Percentile, fixed_start, initial_thresholds, opposite_thresholds
+from kenyon.readout import CODES, ON_OFF, Readout, encoded
 
 PENALTIES = np.logspace(-9, 0, 37)  # candidates for cross-validation, as shares of the sum of all squares
 Array = NDArray[np.float64]
@@ -51,6 +51,8 @@ class Ridge:
         cross-validation.
     start
         Read x = relu(V - theta) with thresholds fixed at this number or `Percentile`; None reads V.
+    code
+        With a start: "on", x as above, the default; or "on_off", each neuron twice, as in `Learner`.
     intercept
         Fit a constant output as well. Estimators always do.
     rule
@@ -61,6 +63,7 @@ class Ridge:
     start: float | Percentile | None = None
     intercept: bool = False
     rule: Supervised | Regression = Supervised()  # noqa: RUF009 (frozen, and so safe to share)
+    code: str | None = None
 
     closed_form: ClassVar[bool] = True  # one pass over the episodes is enough, and `update` takes their weights
 
@@ -70,6 +73,10 @@ class Ridge:
             _checks.set_fields(self, penalty=_checks.real("penalty", self.penalty, 0.0, _checks.LARGE))
         if self.start is not None and not isinstance(self.start, Percentile):
             _checks.set_fields(self, start=fixed_start(self.start, "a Percentile(q) or None"))
+        if self.code is not None and self.start is None:
+            raise ValueError(f"code = {self.code!r} would do nothing here: code belongs to a start")
+        if self.start is not None:
+            _checks.set_fields(self, code=_checks.one_of("code", self.code or CODES[0], CODES))
         check_rule(self.rule)
 
     @property
@@ -80,7 +87,10 @@ class Ridge:
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RidgeState:
         """Return the thresholds and empty sums."""
         V, n_outputs = _checks.calibration(V), check_outputs(self.rule, n_classes)
-        n, theta = V.shape[1], None if self.start is None else initial_thresholds(self.start, V)
+        theta = None if self.start is None else initial_thresholds(self.start, V)
+        if theta is not None and self.code == ON_OFF:
+            theta = np.concatenate([theta, opposite_thresholds(self.start, V)])
+        n = V.shape[1] if theta is None else len(theta)
         return RidgeState(theta, 0.0, np.zeros(n), np.zeros(n_outputs), np.zeros((n, n)), np.zeros((n, n_outputs)), 0.0)
 
     def update(
@@ -88,8 +98,8 @@ class Ridge:
     ) -> tuple[RidgeState, Info]:
         """Add episodes to the sums. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
         theta, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
-        V = _checks.single("states", _checks.states(V, len(gram)))
-        x = (V if theta is None else np.maximum(V - theta, np.float32(0))).astype(np.float64)
+        V = _checks.single("states", _checks.states(V, len(gram) // (2 if self.code == ON_OFF else 1)))
+        x = (V if theta is None else encoded(V, theta, self.code or CODES[0])).astype(np.float64)
         Y = wanted_outputs(self.rule, labels, len(x), len(sum_wanted))
         w = np.ones(len(x)) if weights is None else _check_weights(weights, len(x))
         new_gram, new_cross = _products(x, Y, None if weights is None else w)
@@ -123,7 +133,8 @@ class Ridge:
         held = np.zeros(len(gram), np.float32) if theta is None else theta
         temperature = float(self.rule.temperatures(int(n), 1)[0])
         weights = _checks.single("weights", W.T)
-        return Readout(weights, held, thresholds=theta is not None, temperature=temperature, bias=bias)
+        code = self.code or CODES[0]
+        return Readout(weights, held, thresholds=theta is not None, temperature=temperature, bias=bias, code=code)
 
 
 def check_rule(rule: object) -> None:
@@ -132,13 +143,13 @@ def check_rule(rule: object) -> None:
         raise ValueError(f"rule must be Supervised() or Regression(), not {_checks.short_repr(rule)}")
 
 
-def check_outputs(rule: Supervised | Regression, n_classes: int) -> int:
+def check_outputs(rule: Supervised | Regression | QLearning, n_classes: int) -> int:
     """Return the number of outputs: at least two classes, or one real number."""
     return _checks.integer("n_classes", n_classes, 1 if isinstance(rule, Regression) else 2)
 
 
 def wanted_outputs(
-    rule: Supervised | Regression, labels: NDArray[np.generic], n: int, n_outputs: int
+    rule: Supervised | Regression | QLearning, labels: NDArray[np.generic], n: int, n_outputs: int
 ) -> NDArray[np.float64]:
     """Return y_true for classes (n,) or targets (n, n_outputs), shape (n, n_outputs)."""
     if isinstance(rule, Regression):

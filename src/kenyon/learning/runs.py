@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from kenyon.learning.learners import Learner, changed
 from kenyon.learning.prelearning import Prelearned
-from kenyon.learning.protocol import Diverged, Info, LearnerProtocol, Source, check_readout, check_update
+from kenyon.learning.protocol import (
+    Diverged,
+    Info,
+    LearnerProtocol,
+    Source,
+    check_readout,
+    check_update,
+    told_of_length,
+)
 from kenyon.readout import Readout
 from kenyon.reservoir import Batch
 
@@ -44,6 +52,7 @@ class Run:
             self.learner = changed(learner, start=found.theta_g)
         elif self.failure and not self.record:
             raise self.failure
+        self.learner = told_of_length(self.learner, int(edges[-1]))
 
     def begin(self, V: NDArray[np.float32], n_classes: int) -> None:
         """Calibrate, and keep the readout as it is before anything was learned."""
@@ -69,7 +78,7 @@ class Run:
         if readout is None:
             return
         theta_g = float(getattr(self.state, "theta_g", 0.0))
-        local = readout.theta.astype(np.float64) - theta_g
+        local = readout.theta[: readout.n_neurons].astype(np.float64) - theta_g
         self.courses[:, number] = theta_g, local.mean(), local.std()
         if number == 0:
             self.early = readout

@@ -47,6 +47,10 @@ SEARCH = "a search (search='global' or 'per_neuron', or start='prelearned')"
 DEPENDENT = {  # `start` comes first, because others depend on it
     "start": Dependent(_Float(0.0), lambda own: own.thresholds, "thresholds=True; without thresholds, start=None"),
     "scaling": Dependent(None, lambda own: not own.thresholds, "thresholds=False: thresholds apply to V itself"),
+    "code": Dependent(_Text("on"), lambda own: own.thresholds, "thresholds=True: without, V itself is read"),
+    "horizon": Dependent(
+        None, lambda own: own.cooling is not None, "cooling, and is the number of episodes over which steps cool"
+    ),
     "eta_w": Dependent(_Float(0.0018), _fixed, "step='fixed'; with a normalised step use mu"),
     "eta_theta": Dependent(
         _Float(0.00018), lambda own: own.local and _fixed(own), "learned thresholds (local=True) with step='fixed'"

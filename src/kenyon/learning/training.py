@@ -32,7 +32,7 @@ from kenyon.learning.testing import (
 )
 from kenyon.progress import show_progress
 from kenyon.provenance import environment
-from kenyon.readout import Readout
+from kenyon.readout import ON_OFF, Readout
 from kenyon.reservoir import Batch, ReservoirProtocol, check_reservoir, stream_chunks
 from kenyon.tasks import Task
 
@@ -143,7 +143,7 @@ def _trained(
     found: dict[str, Any],
 ) -> xr.Dataset:
     """Return what was measured of one set of learners."""
-    n_neurons = next((len(test.readout.theta) for test in [*tests, *starts] if test.readout is not None), 0)
+    n_neurons = next((test.readout.n_neurons for test in [*tests, *starts] if test.readout is not None), 0)
     variables = {
         **{
             name: (("learner", "episode"), np.array([run.courses[i] for run in runs])) for i, name in enumerate(COURSES)
@@ -357,14 +357,31 @@ def _dataset(plan: _Plan, runs: list[Run], variables: dict[str, Any], record: di
 
 
 def _measures(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons: int) -> dict[str, Any]:
-    """Return measures of all learners as variables; those per neuron in single precision, as thresholds are."""
+    """Return measures of all learners as variables; those per neuron in single precision, as thresholds are.
+
+    Of units that are active below a threshold, if a learner has any, they are variables of their own.
+    """
     measures = [test.measures() for test in tests]
-    return {
-        prefix + name: (("learner", "neuron"), np.array([np.broadcast_to(m[name], n_neurons) for m in measures], "f4"))
-        if name in PER_NEURON
-        else (("learner", BY_KIND[name]) if name in BY_KIND else ("learner",), np.array([m[name] for m in measures]))
-        for name in names
-    }
+    off = any(test.readout is not None and test.readout.code == ON_OFF for test in tests)
+    variables: dict[str, Any] = {}
+    for name in names:
+        values = [own[name] for own in measures]
+        if name not in PER_NEURON:
+            variables[prefix + name] = ("learner", BY_KIND[name]) if name in BY_KIND else ("learner",), np.array(values)
+            continue
+        for end, side in [("", 0), ("_off", 1)][: 1 + off]:
+            sides = np.array([_side(value, side, n_neurons) for value in values], np.float32)
+            variables[prefix + name + end] = ("learner", "neuron"), sides
+    return variables
+
+
+def _side(values: Any, side: int, n_neurons: int) -> NDArray[np.float64]:
+    """Return a measure of the units of one side; NaN where there are none."""
+    if np.ndim(values) == 0:
+        return np.full(n_neurons, values)
+    found = np.full(2 * n_neurons, np.nan)
+    found[: len(values)] = values
+    return found[side * n_neurons : (side + 1) * n_neurons]
 
 
 def _config(plan: _Plan, number: int, **shown: Any) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.kernels.learning import networks
-from kenyon.learning.learners import ROWS, GradientThresholds, Learner, State
+from kenyon.learning.learners import GradientThresholds, Learner
 from kenyon.learning.protocol import Info, Source
 from kenyon.learning.ridge import Ridge, RidgeState
 from kenyon.learning.rules import Supervised
+from kenyon.learning.state import ROWS, State
 from kenyon.readout import Readout
 
 
