@@ -24,6 +24,7 @@ from timing import machine
 
 import kenyon as kn
 from kenyon.experiment.sweep import Experiment
+from kenyon.learning.protocol import told_of_length
 
 
 def experiment(task: str, rule: str, group: str, learners: Settings, stage: Stage, quick: bool) -> Experiment:
@@ -138,7 +139,8 @@ def costs(n_neurons: int = 1000, n: int = 1000, rounds: int = 7) -> dict[str, fl
 
 
 def _startable(learner: Any) -> Any:
-    """Return a learner that needs no prelearning."""
+    """Return a learner that needs no prelearning, and knows how long it will learn."""
+    learner = told_of_length(learner, 100_000)
     return dataclasses.replace(learner, start=0.5) if getattr(learner, "start", None) == "prelearned" else learner
 
 

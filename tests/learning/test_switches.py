@@ -16,7 +16,7 @@ VALUES = {
     "eta_w": (0.0018, 1.0), "eta_theta": (0.00018,), "mu": (0.5, 1.9), "k": (0.005,), "sigma": (0.05,),
     "period": (100,),
     "beta": (4.0,), "start": (0.0, kn.Percentile(50.0)), "scaling": ("centred",), "batch_cost": ("mean", "sum"),
-    "average_start": ("first", "zero"), "acting": ("current",),
+    "average_start": ("first", "zero"), "acting": ("current",), "code": ("on", "on_off"), "horizon": (10,),
 }  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def acts(kind, name):
     return {
         "eta_w": fixed, "eta_theta": fixed and local, "mu": not fixed, "k": local and not fixed, "sigma": search,
         "period": search, "beta": search, "start": thresholds, "scaling": not thresholds, "batch_cost": fixed,
-        "average_start": search, "acting": False,
+        "average_start": search, "acting": False, "code": thresholds, "horizon": False,
     }[name]  # fmt: skip
 
 
@@ -113,4 +113,4 @@ def test_results_record_only_settings_that_act():
     task, reservoir = kn.StaticTask(kn.load_odours(), 6, steps=3), kn.Reservoir(20, seed=0)
     result = kn.train({"a": kn.Normalised()}, reservoir, task, 50, n_test=20)
     recorded = json.loads(result.attrs["config"])["learners"]["a"]
-    assert {name for name in VALUES if recorded.get(name) is not None} == {"mu", "k", "start"}
+    assert {name for name in VALUES if recorded.get(name) is not None} == {"mu", "k", "start", "code"}

@@ -184,7 +184,7 @@ case("Readout", lambda **parts: read_by(parts), lambda: {"bias": np.zeros(3), "s
      {"W": arrays(READOUT.W), "theta": arrays(READOUT.theta), "bias": arrays(np.zeros(3)),
       "shift": arrays(half), "scale": arrays(half), "thresholds": anything(), "temperature": reals(), "code": words("on", "on_off")},
      clothes={"W": READOUT.W, "theta": READOUT.theta, "shift": half, "scale": half, "bias": np.zeros(3)},
-     words={"W": ("W", "theta", "bias"), "code": ("code", "theta", "W")})  # fmt: skip
+     words={"W": ("W", "theta", "bias"), "code": ("code", "states")})  # fmt: skip
 for method in ("features", "outputs"):
     case(f"Readout.{method}", getattr(READOUT, method), lambda: {"V": V}, {"V": arrays(V)}, clothes={"V": V},
          words={"V": ("states",)})  # fmt: skip
