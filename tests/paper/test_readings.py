@@ -263,15 +263,14 @@ def test_the_page_shows_the_matrix_or_how_to_get_it(tmp_path):
     matrix = made_up(central="rc", summed="rr")
     write_matrix(tmp_path, with_column(matrix, matrix.columns[1]._replace(diverged=["Composed: 1 of 5 runs, 2"])))
     save_matrix(matrix, figures)
-    page = render(Constructed(), verdicts(), figures, 1.0)
+    words = {1: "reproduced", 2: "contradicted"}
+    told = [own._replace(verdict=words.get(own.number, "inconclusive")) for own in verdicts()]
+    page = render(Constructed(), told, figures, 1.0)
     assert "1 of 2 claims are robust over 2 of 17 readings" in page
     assert "depends on summed (reproduced)" in page
     assert "Composed: 1 of 5 runs" in page
-    words = {1: "reproduced", 2: "contradicted"}
-    told = [own._replace(verdict=words.get(own.number, "inconclusive")) for own in verdicts()]
-    first = render(Constructed(), told, figures, 1.0)
-    assert "Of those contradicted, 1 hangs on what the paper leaves open" in first
-    assert "reproduced with &#34;Batch cost summed&#34;" in first
+    assert "Of those contradicted, 1 hangs on what the paper leaves open" in page
+    assert "reproduced with &#34;Batch cost summed&#34;" in page
 
 
 def test_the_page_of_readings_is_up_to_date():

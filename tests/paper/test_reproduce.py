@@ -19,6 +19,8 @@ def tiny(trial):
     settings["reservoir"]["n_neurons"] = {50: 20, 200: 30}.get(settings["reservoir"]["n_neurons"], 40)
     settings["task"]["steps"] = 4
     settings.update(n_episodes=500, n_test=100, n_bins=10)
+    if settings["tuning"]:
+        settings["tuning"]["seeds"] = settings["tuning"]["seeds"][:1]
     for learner in settings["learners"].values():
         if learner.get("start") == "prelearned":
             learner["start"] = 0.1
