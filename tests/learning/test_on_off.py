@@ -3,11 +3,12 @@
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
 from kenyon.envs import ReservoirFeatures, ReservoirFeaturesVector
+from kenyon.kernels.learning import _features
 from kenyon.learning.learners import changed
 from tests import naive
 from tests.learning.test_updates import episodes
@@ -19,6 +20,11 @@ LEARNERS = [
     kn.Metropolis(code="on_off", start=0.4),
     kn.Learner(code="on_off", start=0.4, step="normalised"),
 ]
+
+
+def learn_space(V, *, both):
+    """Return the space that the kernel has for x: rows of networks must be at least as long."""
+    return _features(V, both)[0]
 
 
 def twice(V):
@@ -47,6 +53,8 @@ def begun(learner, V, n_classes, rng):
     batch=st.integers(1, 4),
     seed=st.integers(0, 10_000),
 )
+@example(LEARNERS[0], 1000, 2, 1, 0)  # sides that are padded beyond whole lanes
+@example(LEARNERS[2], 512, 3, 2, 0)
 @settings(max_examples=100, deadline=None)
 def test_every_update_equals_the_oracle_on_both_sides(learner, n_neurons, n_classes, batch, seed):
     learner = changed(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000)
@@ -75,6 +83,20 @@ def test_every_update_by_reward_equals_the_oracle_on_both_sides(n_neurons, batch
     np.testing.assert_array_equal(learner.act(state, V), actions)
     np.testing.assert_allclose(network(new)[0], W, rtol=2e-4, atol=2e-5)
     np.testing.assert_allclose(network(new)[1], theta, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("n_neurons", [31, 32, 33, 480, 512, 1000, 1024])
+def test_nothing_is_written_beyond_the_units(n_neurons):
+    V, labels = episodes(np.random.default_rng(0), 40, n_neurons, 2)
+    learner = kn.Normalised(code="on_off", start=kn.Percentile(50.0))
+    state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, labels)
+    state.check()
+    beyond = np.ones(state.nets.theta.shape[1], bool)
+    for place in state.places:
+        beyond[place] = False
+    assert (state.nets.theta[:, beyond] == np.inf).all()
+    assert (state.nets.W[:, :, beyond] == 0).all()
+    assert len(learn_space(V, both=True)) <= state.nets.theta.shape[1]
 
 
 def test_thresholds_of_both_sides_go_down_the_cost():

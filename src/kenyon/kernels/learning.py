@@ -37,7 +37,7 @@ Arguments that the functions share:
     W_start, theta_start    the elements at which network m begins in W and theta
     first, last             the rows of W that learn: first <= j < last
     x, y, e                 (n_used,), (n_classes,), (n_classes,): features, outputs and errors of one network in one
-                            episode; n_used is n_neurons rounded up to whole lanes, twice that for two sides
+                            episode; n_used is n_neurons rounded up to whole lanes, after a row's length for two sides
     local                   whether thresholds learn
 """
 
@@ -122,6 +122,9 @@ def episode_log(n_networks: int, n_episodes: int) -> EpisodeLog:
     return EpisodeLog(np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.float32))
 
 
+_row_length = njit(row_length)
+
+
 @njit
 def _read(V, n, nets, m, thresholds, tail, x, y):
     """Write x and y of network m in episode n; return |x|^2. The first two outputs ride on the pass that makes x."""
@@ -150,7 +153,7 @@ def _read(V, n, nets, m, thresholds, tail, x, y):
 @njit
 def _read_both(V, n, nets, m, tail, x, y):
     """Do the same for both sides of every neuron, in one pass over V."""
-    n_neurons, n_padded, side = uintp(V.shape[1]), uintp(nets.theta.shape[1]), uintp(len(x) // 2)
+    n_neurons, n_padded, side = uintp(V.shape[1]), uintp(nets.theta.shape[1]), uintp(_row_length(V.shape[1]))
     whole = n_neurons // uintp(LANES) * uintp(LANES)
     for i in range(n_neurons - whole):
         tail[i] = V[n, whole + uintp(i)]
@@ -175,13 +178,12 @@ def _read_both(V, n, nets, m, tail, x, y):
     return sum_lanes(norm2 + finite)
 
 
-_row_length = njit(row_length)
-
-
 @njit
 def _features(V, both):
     """Return work space for x and for the end of a row of V. Between two sides x stays 0."""
-    n_used = _row_length(V.shape[1]) * 2 if both else -(-V.shape[1] // LANES) * LANES
+    n_used = -(-V.shape[1] // LANES) * LANES
+    if both:
+        n_used += _row_length(V.shape[1])
     return np.zeros(n_used, np.float32), np.zeros(LANES, np.float32)
 
 

@@ -102,5 +102,5 @@ class State(NamedTuple):
         fits += [array.dtype == np.float32 for array in single] + [array.dtype == np.float64 for array in arrays[4:]]
         fits += [isinstance(count, int) for count in (self.n_neurons, self.n_outputs, self.episode, self.silent)]
         fits += [self.sides in (1, 2), padded % LANES == 0, self.n_neurons > 0, rows >= ROWS]
-        if not all(fits) or padded < self.places[-1].stop:
+        if not all(fits) or padded < -(-self.places[-1].stop // LANES) * LANES:
             raise ValueError("inconsistent learner state")
