@@ -6,6 +6,7 @@ import kenyon as kn
 from kenyon.experiment import executor
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.executor import run_experiment
+from kenyon.experiment.reports import Report
 from kenyon.experiment.result_file import decode
 from kenyon.experiment.status import read_status
 from kenyon.experiment.sweep import load_experiment
@@ -37,6 +38,19 @@ def test_a_trial_that_fails_leaves_the_others_alone(tmp_path):
     assert status["done"] == outcome.n_new
     assert status["failed"] == outcome.failed
     assert kn.open_results(tmp_path).accuracy.notnull().any()
+
+
+def test_trials_in_this_process_report_how_long_they_took(tmp_path, small):
+    seconds = []
+
+    class Timed(Report):
+        def finished(self, trial, took):
+            super().finished(trial, took)
+            seconds.append(took)
+
+    run_experiment(small, tmp_path, workers=0, report=Timed())
+    assert len(seconds) == 4
+    assert min(seconds) > 1e-3
 
 
 def test_an_extended_experiment_runs_only_what_is_new(tmp_path, small):

@@ -133,6 +133,13 @@ def run_trials(
 Job = tuple[TrialConfig, ...]  # trials that run together
 
 
+class Running(NamedTuple):
+    """A job that a worker has."""
+
+    job: Job
+    began: float
+
+
 class _Sweep:
     """A running sweep."""
 
@@ -140,8 +147,7 @@ class _Sweep:
         self.store, self.name, self.report, self.workers = store, name, report, workers
         self.attempts: Counter[str] = Counter()
         self.failed: dict[str, str] = {}
-        self.running: dict[Future[list[bytes]], Job] = {}
-        self.began: dict[Future[list[bytes]], float] = {}
+        self.running: dict[Future[list[bytes]], Running] = {}
         self.todo: deque[Job] = deque()
         self.commit = git_commit()
 
@@ -158,7 +164,7 @@ class _Sweep:
                     self._put_back()
                     self.workers.leave(pool)
                     pool = self.workers.make()
-                running = [trial.id for job in self.running.values() for trial in job]
+                running = [trial.id for own in self.running.values() for trial in own.job]
                 self.report.beat(running)
                 self.store.heartbeat(self.name, running=running, time=time.time(), left=self.report.left)
         finally:
@@ -168,7 +174,7 @@ class _Sweep:
 
     def _fill(self, pool: Executor) -> None:
         while self.todo and len(self.running) < self.workers.n_at_once:
-            job = self.todo.popleft()
+            job, began = self.todo.popleft(), time.monotonic()
             for trial in job:
                 self.report.started(trial)
             try:
@@ -178,11 +184,11 @@ class _Sweep:
                 return
             except Exception as error:
                 raise self._lost() if _lost(error) else error from None
-            self.running[future], self.began[future] = job, time.monotonic()
+            self.running[future] = Running(job, began)
 
     def _take(self, future: Future[list[bytes]]) -> bool:
         """Store the results of a job, or why it failed; return whether its worker is still alive."""
-        job = self.running[future]
+        job, began = self.running[future]
         try:
             contents = future.result()
         except BrokenExecutor:
@@ -192,7 +198,7 @@ class _Sweep:
                 raise self._lost() from None
             self._fail(job, _line(error))
         else:
-            seconds = (time.monotonic() - self.began[future]) / len(job)
+            seconds = (time.monotonic() - began) / len(job)
             for trial, content in zip(job, contents, strict=True):
                 self.store.save(trial.id, content)
                 self.report.finished(trial, seconds)
@@ -216,7 +222,7 @@ class _Sweep:
 
     def _put_back(self) -> None:
         """Put back the trials of dead workers, each by itself, unless they were tried too often."""
-        for trial in (trial for job in self.running.values() for trial in job):
+        for trial in (trial for running in self.running.values() for trial in running.job):
             self.attempts[trial.id] += 1
             if self.attempts[trial.id] < ATTEMPTS:
                 self.report.retried(trial)

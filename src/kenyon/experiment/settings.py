@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
@@ -47,6 +47,12 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+@lru_cache
+def _parameters(cls: Any) -> frozenset[str]:
+    """Return what a constructor takes: asked for with every trial, and slow to find out."""
+    return frozenset(inspect.signature(cls).parameters)
+
+
 class Made(Model):
     """The settings of a class."""
 
@@ -55,7 +61,7 @@ class Made(Model):
     def make(self, **more: Any) -> Any:
         """Call the class with these settings, and some more."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
-        names = inspect.signature(self.makes).parameters.keys() & values.keys()
+        names = _parameters(self.makes) & values.keys()
         built = {name: values[name].make() if isinstance(values[name], Made) else values[name] for name in names}
         return self.makes(**{**built, **more})
 

@@ -13,9 +13,8 @@ normalised step
 over the rows j that learn, so that one step shrinks the error by the factor 1 - mu, to first order. A batch's
 cost, and so its gradient, is the mean over its episodes, or the sum (normalised: mean numerators over mean
 denominators, where both come to the same). All steps of an episode are multiplied by a factor of its own, by which they
-cool. Several networks may
-learn from the same episodes side by side, taking turns every few episodes: a Metropolis pair, or all the starts of
-prelearning.
+cool. Several networks may learn from the same episodes side by side, taking turns every few episodes: a Metropolis
+pair, or all the starts of prelearning.
 
 Layout. Lanes are neurons, LANES of them at a time. Lanes are loaded by the number of their first element in memory
 order (C order), so arrays are indexed as if they were flat:
@@ -126,12 +125,19 @@ _row_length = njit(row_length)
 
 
 @njit
-def _read(V, n, nets, m, thresholds, tail, x, y):
-    """Write x and y of network m in episode n; return |x|^2. The first two outputs ride on the pass that makes x."""
-    n_neurons, n_padded = uintp(V.shape[1]), uintp(nets.theta.shape[1])
+def _fill_tail(V, n, tail):
+    """Copy the last, incomplete lanes of row n; return how many neurons are in whole ones."""
+    n_neurons = uintp(V.shape[1])
     whole = n_neurons // uintp(LANES) * uintp(LANES)
     for i in range(n_neurons - whole):
         tail[i] = V[n, whole + uintp(i)]
+    return whole
+
+
+@njit
+def _read(V, n, nets, m, thresholds, tail, x, y):
+    """Write x and y of network m in episode n; return |x|^2. The first two outputs ride on the pass that makes x."""
+    n_neurons, n_padded, whole = uintp(V.shape[1]), uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
     V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
     zero = lanes_of(np.float32(0))
     norm2 = finite = y0 = y1 = zero
@@ -153,10 +159,8 @@ def _read(V, n, nets, m, thresholds, tail, x, y):
 @njit
 def _read_both(V, n, nets, m, tail, x, y):
     """Do the same for both sides of every neuron, in one pass over V."""
-    n_neurons, n_padded, side = uintp(V.shape[1]), uintp(nets.theta.shape[1]), uintp(_row_length(V.shape[1]))
-    whole = n_neurons // uintp(LANES) * uintp(LANES)
-    for i in range(n_neurons - whole):
-        tail[i] = V[n, whole + uintp(i)]
+    n_neurons, n_padded, whole = uintp(V.shape[1]), uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
+    side = uintp(_row_length(V.shape[1]))
     V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
     zero = lanes_of(np.float32(0))
     norm2 = finite = y0 = y1 = zero

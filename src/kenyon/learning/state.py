@@ -63,8 +63,9 @@ def unit_thresholds(
 ) -> NDArray[np.float32]:
     """Return the initial thresholds of all units as networks hold them."""
     on = initial_thresholds(start, V)
-    if code != ON_OFF or isinstance(start, str):
+    if code != ON_OFF:
         return on
+    assert not isinstance(start, str)  # which was refused
     padded = np.full(row_length(len(on)), np.inf, np.float32)
     padded[: len(on)] = on
     return np.concatenate([padded, -opposite_thresholds(start, V)])
