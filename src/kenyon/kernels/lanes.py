@@ -23,6 +23,7 @@ from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
 LANES = 32  # in kernels that have only one width
+HALF = 16  # where more sums run side by side than registers hold at full width
 
 
 class LanesType(types.Type):  # type: ignore[misc]
@@ -82,20 +83,26 @@ def _element_pointer(lanes: LanesType, context: Any, builder: Any, array: Any, v
     return builder.bitcast(builder.gep(data, [index]), lanes.llvm.as_pointer())
 
 
-@intrinsic
-def load_at(typing: Any, array: Any, index: Any) -> Any:
-    """Return LANES consecutive elements of an array, from element `index` on."""
-    lanes = LanesType(array.dtype, LANES)
+def _load(width: int) -> Any:
+    """Make the intrinsic that returns `width` consecutive elements of an array, from element `index` on."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_element_pointer(lanes, context, builder, signature.args[0], *args), align=4)
+    def typed(typing: Any, array: Any, index: Any) -> Any:
+        lanes = LanesType(array.dtype, width)
 
-    return lanes(array, types.uintp), generate
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.load(_element_pointer(lanes, context, builder, signature.args[0], *args), align=4)
+
+        return lanes(array, types.uintp), generate
+
+    return intrinsic(typed)
+
+
+load_at, load_half = _load(LANES), _load(HALF)
 
 
 @intrinsic
 def store_at(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
-    """Write LANES numbers to an array, from element `index` on."""
+    """Write lanes to an array, from element `index` on."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _element_pointer(lanes, context, builder, signature.args[0], args[0], args[1])
@@ -175,15 +182,20 @@ def _splat(builder: Any, scalar: Any, lanes: LanesType) -> Any:
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(word, lanes.width), [0] * lanes.width))
 
 
-@intrinsic
-def lanes_of(typing: Any, scalar: Any) -> Any:
-    """Return the same float32 in each of LANES lanes."""
-    lanes = LanesType(types.float32, LANES)
+def _repeated(width: int) -> Any:
+    """Make the intrinsic that returns the same float32 in each of `width` lanes."""
+    lanes = LanesType(types.float32, width)
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _splat(builder, args[0], lanes)
+    def typed(typing: Any, scalar: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return _splat(builder, args[0], lanes)
 
-    return lanes(types.float32), generate
+        return lanes(types.float32), generate
+
+    return intrinsic(typed)
+
+
+lanes_of, half_of = _repeated(LANES), _repeated(HALF)
 
 
 @intrinsic

@@ -47,7 +47,19 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 
 from kenyon.kernels.cache import kernel
-from kenyon.kernels.lanes import LANES, fma, lanes_of, load_at, relu, store_at, sum_lanes, where_positive
+from kenyon.kernels.lanes import (
+    HALF,
+    LANES,
+    fma,
+    half_of,
+    lanes_of,
+    load_at,
+    load_half,
+    relu,
+    store_at,
+    sum_lanes,
+    where_positive,
+)
 
 BLOCK = 32  # episodes that a network sees before the next one does, so that it stays in the nearest cache
 
@@ -135,51 +147,90 @@ def _fill_tail(V, n, tail):
 
 
 @njit
-def _read(V, n, nets, m, thresholds, tail, x, y):
-    """Write x and y of network m in episode n; return |x|^2. The first two outputs ride on the pass that makes x."""
-    n_neurons, n_padded, whole = uintp(V.shape[1]), uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
-    V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
-    zero = lanes_of(np.float32(0))
-    norm2 = finite = y0 = y1 = zero
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        v = load_at(V, V_start + i) if i < whole else load_at(tail, i - whole)
-        finite = fma(v, zero, finite)  # NaN from here on if v is not finite, which relu would hide
-        if thresholds:
-            v = relu(v - load_at(nets.theta, theta_start + i))
-        store_at(x, i, v)
-        norm2 = fma(v, v, norm2)
-        y0 = fma(load_at(nets.W, W_start + i), v, y0)
-        y1 = fma(load_at(nets.W, W_start + n_padded + i), v, y1)
-    y[0], y[1] = sum_lanes(y0), sum_lanes(y1)
-    for j in range(2, len(y)):
-        y[j] = _output(nets.W, W_start + uintp(j) * n_padded, x)
-    return sum_lanes(norm2 + finite)
+def _read(V, n, nets, m, thresholds, weigh, tail, x, y, active):
+    """Write x and y of network m in episode n; return |x|^2. With `weigh`, write sum_{i: x_i > 0} W_ji^2 to active[j].
+
+    Two outputs ride on the pass that makes x. Even and odd halves of the lanes take turns, since registers would not
+    hold all sums at once; added in the end, they give the sum over whole lanes.
+    """
+    n_padded, whole = uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
+    V_start, theta_start = uintp(n) * uintp(V.shape[1]), uintp(m) * n_padded
+    row0 = uintp(m) * uintp(len(y)) * n_padded
+    row1 = row0 + n_padded
+    zero = half_of(np.float32(0))
+    all_norm2 = all_y0 = all_y1 = all_active0 = all_active1 = zero
+    for start in (uintp(0), uintp(HALF)):
+        norm2 = finite = y0 = y1 = active0 = active1 = zero
+        for i in range(start, uintp(len(x)), uintp(LANES)):
+            v = load_half(V, V_start + i) if i < whole else load_half(tail, i - whole)
+            finite = fma(v, zero, finite)  # NaN from here on if v is not finite, which relu would hide
+            if thresholds:
+                v = relu(v - load_half(nets.theta, theta_start + i))
+            store_at(x, i, v)
+            w0, w1 = load_half(nets.W, row0 + i), load_half(nets.W, row1 + i)
+            norm2, y0, y1 = fma(v, v, norm2), fma(w0, v, y0), fma(w1, v, y1)
+            if weigh:
+                active0 = fma(w0, where_positive(v, w0), active0)
+                active1 = fma(w1, where_positive(v, w1), active1)
+        all_norm2, all_y0, all_y1 = all_norm2 + norm2 + finite, all_y0 + y0, all_y1 + y1
+        all_active0, all_active1 = all_active0 + active0, all_active1 + active1
+    y[0], y[1], active[0], active[1] = (
+        sum_lanes(all_y0),
+        sum_lanes(all_y1),
+        sum_lanes(all_active0),
+        sum_lanes(all_active1),
+    )
+    _read_further(nets.W, row0, n_padded, weigh, x, y, active)
+    return sum_lanes(all_norm2)
 
 
 @njit
-def _read_both(V, n, nets, m, tail, x, y):
+def _read_both(V, n, nets, m, weigh, tail, x, y, active):
     """Do the same for both sides of every neuron, in one pass over V."""
-    n_neurons, n_padded, whole = uintp(V.shape[1]), uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
-    side = uintp(_row_length(V.shape[1]))
-    V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
-    zero = lanes_of(np.float32(0))
-    norm2 = finite = y0 = y1 = zero
-    for i in range(uintp(0), n_neurons, uintp(LANES)):
-        v = load_at(V, V_start + i) if i < whole else load_at(tail, i - whole)
-        finite = fma(v, zero, finite)
-        on = relu(v - load_at(nets.theta, theta_start + i))
-        off = relu(zero - v - load_at(nets.theta, theta_start + side + i))
-        store_at(x, i, on)
-        store_at(x, side + i, off)
-        norm2 = fma(off, off, fma(on, on, norm2))
-        place = W_start + i
-        y0 = fma(load_at(nets.W, place + side), off, fma(load_at(nets.W, place), on, y0))
-        place += n_padded
-        y1 = fma(load_at(nets.W, place + side), off, fma(load_at(nets.W, place), on, y1))
-    y[0], y[1] = sum_lanes(y0), sum_lanes(y1)
+    n_padded, whole, side = uintp(nets.theta.shape[1]), _fill_tail(V, n, tail), uintp(_row_length(V.shape[1]))
+    V_start, theta_start = uintp(n) * uintp(V.shape[1]), uintp(m) * n_padded
+    row0 = uintp(m) * uintp(len(y)) * n_padded
+    row1 = row0 + n_padded
+    zero = half_of(np.float32(0))
+    all_norm2 = all_y0 = all_y1 = all_active0 = all_active1 = zero
+    for start in (uintp(0), uintp(HALF)):
+        norm2 = finite = y0 = y1 = active0 = active1 = zero
+        for i in range(start, uintp(len(x)) - side, uintp(LANES)):
+            v = load_half(V, V_start + i) if i < whole else load_half(tail, i - whole)
+            finite = fma(v, zero, finite)
+            on = relu(v - load_half(nets.theta, theta_start + i))
+            off = relu(zero - v - load_half(nets.theta, theta_start + side + i))
+            store_at(x, i, on)
+            store_at(x, side + i, off)
+            norm2 = fma(off, off, fma(on, on, norm2))
+            w_on, w_off = load_half(nets.W, row0 + i), load_half(nets.W, row0 + side + i)
+            y0 = fma(w_off, off, fma(w_on, on, y0))
+            if weigh:
+                active0 = fma(w_off, where_positive(off, w_off), fma(w_on, where_positive(on, w_on), active0))
+            w_on, w_off = load_half(nets.W, row1 + i), load_half(nets.W, row1 + side + i)
+            y1 = fma(w_off, off, fma(w_on, on, y1))
+            if weigh:
+                active1 = fma(w_off, where_positive(off, w_off), fma(w_on, where_positive(on, w_on), active1))
+        all_norm2, all_y0, all_y1 = all_norm2 + norm2 + finite, all_y0 + y0, all_y1 + y1
+        all_active0, all_active1 = all_active0 + active0, all_active1 + active1
+    y[0], y[1], active[0], active[1] = (
+        sum_lanes(all_y0),
+        sum_lanes(all_y1),
+        sum_lanes(all_active0),
+        sum_lanes(all_active1),
+    )
+    _read_further(nets.W, row0, n_padded, weigh, x, y, active)
+    return sum_lanes(all_norm2)
+
+
+@njit
+def _read_further(W, first_row, n_padded, weigh, x, y, active):
+    """Write the outputs beyond the second, once x is there."""
     for j in range(2, len(y)):
-        y[j] = _output(nets.W, W_start + uintp(j) * n_padded, x)
-    return sum_lanes(norm2 + finite)
+        row = first_row + uintp(j) * n_padded
+        y[j] = _output(W, row, x)
+        if weigh:
+            active[j] = _active_weight(W, row, x)
 
 
 @njit
@@ -230,15 +281,15 @@ def _learn_one(W, W_start, theta, theta_start, first, last, x, e, rate_W, rate_t
 def _learn_two(W, W_start, theta, theta_start, x, e, rate_W, rate_theta, local):
     """Do the same for exactly two classes, the usual number, with all factors held in registers."""
     n_padded = uintp(theta.shape[1])
-    e0, e1, rate = lanes_of(e[0]), lanes_of(e[1]), lanes_of(-rate_theta)
-    f0, f1 = lanes_of(rate_W * e[0]), lanes_of(rate_W * e[1])
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        active, w0, w1 = load_at(x, i), load_at(W, W_start + i), load_at(W, W_start + n_padded + i)
+    e0, e1, rate = half_of(e[0]), half_of(e[1]), half_of(-rate_theta)
+    f0, f1 = half_of(rate_W * e[0]), half_of(rate_W * e[1])
+    for i in range(uintp(0), uintp(len(x)), uintp(HALF)):
+        active, w0, w1 = load_half(x, i), load_half(W, W_start + i), load_half(W, W_start + n_padded + i)
         store_at(W, W_start + i, fma(f0, active, w0))
         store_at(W, W_start + n_padded + i, fma(f1, active, w1))
         if local:
             pull = where_positive(active, fma(e1, w1, e0 * w0))
-            store_at(theta, theta_start + i, fma(rate, pull, load_at(theta, theta_start + i)))
+            store_at(theta, theta_start + i, fma(rate, pull, load_half(theta, theta_start + i)))
 
 
 @njit
@@ -261,14 +312,14 @@ def _collect(W, grad_W, W_start, grad_theta, theta_start, first, last, x, e, loc
 def _collect_two(W, grad_W, W_start, grad_theta, theta_start, x, e, local):
     """Do the same for exactly two classes, the usual number."""
     n_padded = uintp(grad_theta.shape[1])
-    e0, e1 = lanes_of(e[0]), lanes_of(e[1])
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        active, place0, place1 = load_at(x, i), W_start + i, W_start + n_padded + i
-        store_at(grad_W, place0, fma(e0, active, load_at(grad_W, place0)))
-        store_at(grad_W, place1, fma(e1, active, load_at(grad_W, place1)))
+    e0, e1 = half_of(e[0]), half_of(e[1])
+    for i in range(uintp(0), uintp(len(x)), uintp(HALF)):
+        active, place0, place1 = load_half(x, i), W_start + i, W_start + n_padded + i
+        store_at(grad_W, place0, fma(e0, active, load_half(grad_W, place0)))
+        store_at(grad_W, place1, fma(e1, active, load_half(grad_W, place1)))
         if local:
-            pull = where_positive(active, fma(e1, load_at(W, place1), e0 * load_at(W, place0)))
-            store_at(grad_theta, theta_start + i, load_at(grad_theta, theta_start + i) + pull)
+            pull = where_positive(active, fma(e1, load_half(W, place1), e0 * load_half(W, place0)))
+            store_at(grad_theta, theta_start + i, load_half(grad_theta, theta_start + i) + pull)
 
 
 @njit
@@ -344,12 +395,12 @@ def act(thresholds, both, nets, V, uniforms, temperatures, actions):
     """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
     n_classes = nets.W.shape[1]
     x, tail = _features(V, both)
-    y, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
+    y, active, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     for n in range(len(V)):
         if both:
-            _read_both(V, n, nets, 0, tail, x, y)
+            _read_both(V, n, nets, 0, False, tail, x, y, active)
         else:
-            _read(V, n, nets, 0, thresholds, tail, x, y)
+            _read(V, n, nets, 0, thresholds, False, tail, x, y, active)
         actions[n] = max(choose(y, temperatures[n], uniforms[n, 0], sums), 0)
 
 
@@ -368,20 +419,22 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, cooled, n_in_b
     n_in_batch      how many episodes of the current batch the networks have seen already
     out, place      an `EpisodeLog`, and its column for the first of these episodes
     """
-    n_networks, n_classes, n_padded = nets.W.shape
+    n_networks, n_classes = nets.W.shape[:2]
+    weigh = step.normalised and step.local
     x, tail = _features(V, step.both)
+    active = np.empty(n_classes, np.float32)
     y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     taken = np.empty(BLOCK, np.intp)  # actions of the last network that chose
     for start in range(0, len(V), BLOCK):
         end = min(start + BLOCK, len(V))
         for m in range(n_networks):
-            W_start, place_in_batch = uintp(m * n_classes) * uintp(n_padded), n_in_batch
+            place_in_batch = n_in_batch
             for n in range(start, end):
                 place_in_batch += 1
                 if step.both:
-                    norm2 = _read_both(V, n, nets, m, tail, x, y)
+                    norm2 = _read_both(V, n, nets, m, weigh, tail, x, y, active)
                 else:
-                    norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
+                    norm2 = _read(V, n, nets, m, step.thresholds, weigh, tail, x, y, active)
                 action = -1
                 if step.told:
                     action = labels[n]
@@ -400,9 +453,9 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, cooled, n_in_b
                 k = place + n
                 out.cost[m, k], out.norm2[m, k], out.correct[m, k] = cost, norm2, action == labels[n]
                 denominator = norm2
-                if step.normalised and step.local:
+                if weigh:
                     for j in range(first, last):
-                        denominator += step.rate_theta * _active_weight(nets.W, W_start + uintp(j * n_padded), x)
+                        denominator += step.rate_theta * active[j]
                 nets.size[m, 0] += cost
                 nets.size[m, 1] += denominator
                 _update(step, nets, m, first, last, x, e, place_in_batch, cooled[n])
