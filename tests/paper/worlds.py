@@ -126,7 +126,7 @@ class World:
             self.data["claims", task] = from_starts(140 if task == "static" else 336)
         self.set("claims", "accuracy", f"{COMPOSED} from start=1.7", 0.45, "sequence")
         self.data |= {("S1", part): controls() for part in ("connected", "unconnected")}
-        forms = ("lognormal", "fixed_degree", "uniform", "gaussian")
+        forms = ("fixed_degree", "uniform", "gaussian")
         self.data["S3", ""] = xr.concat([static() for _ in forms], "input_weights").assign_coords(
             input_weights=list(forms)
         )

@@ -108,6 +108,15 @@ def nearest_size(data: xr.Dataset, wanted: int) -> int:
     return int(sizes[np.abs(sizes - wanted).argmin()])
 
 
+def all_forms(results: Results) -> xr.Dataset:
+    """Return accuracies for every form of the input weights: those of figure S3, after the paper's own, of figure 2."""
+    shown = ["accuracy", "argmax_accuracy", "diverged_at"]
+    own, others = results.get("2"), results.get("S3")[shown]
+    own = own.sel(learner=others.learner, size=[nearest_size(own, int(others["size"][0]))])[shown]
+    own = own.assign_coords(size=others["size"]).expand_dims(input_weights=["lognormal"])
+    return xr.concat([own, others], "input_weights", join="outer", combine_attrs="override")
+
+
 def best(accuracy: xr.DataArray) -> str:
     """Return the learner with the highest mean over the seeds that have a value."""
     means = accuracy.mean("seed", skipna=True).fillna(0.0)

@@ -171,9 +171,8 @@ def for_other_inputs(results: Results) -> list[Effect]:
     """Compare the best and the worst with the others for each form of the input weights that is not the paper's."""
     data, found = results.get("S3"), []
     for form in map(str, data.input_weights.values):
-        if form != "lognormal":
-            label = f"{{}} minus {{}}, {form.replace('_', ' ')} weights"
-            found += differences(data.sel(input_weights=form), nearest_size(data, STIMULI), RANKS, label)
+        label = f"{{}} minus {{}}, {form.replace('_', ' ')} weights"
+        found += differences(data.sel(input_weights=form), nearest_size(data, STIMULI), RANKS, label)
     return found
 
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from kenyon._looks import FAINT, INK, look, stroke
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.plan import Results
+from kenyon.paper.plan import Results, all_forms
 from kenyon.paper.style import FIVE, over, summary
 
 CONTROLS = {
@@ -107,7 +107,7 @@ def _cover(ax: Any, limit: int) -> None:
 
 def figure_s3(results: Results) -> Any:
     """Draw accuracy for other forms of the input weights, by softmax and by argmax."""
-    data = results.get("S3")
+    data = all_forms(results)
     figure = parts.new_figure(13.5)
     axes = parts.panels(figure, 2, 2)
     _forms(axes[0, 0], data, "accuracy")

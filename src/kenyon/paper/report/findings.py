@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from kenyon.paper.plan import SEQUENCES, STIMULI, Results, best, nearest_size
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, all_forms, best, nearest_size
 from kenyon.paper.report.finding import Finding, Sentences, episodes, means_table, ranked, ranking, spreads_table
 from kenyon.paper.report.first import first_tables
 from kenyon.paper.report.text import Ranking, Table, learner_name, listing, number, share, spread
@@ -143,7 +143,7 @@ def _limit(results: Results) -> Sentences:
 
 
 def _forms(results: Results) -> Sentences:
-    data = results.get("S3").squeeze("size")
+    data = all_forms(results).squeeze("size")
     forms = {str(form): str(form).replace("_", " ") for form in data.input_weights.values}
     orders, by_argmax = (
         {form: _order(data[variable].sel(input_weights=form)) for form in forms}
