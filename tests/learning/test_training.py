@@ -1,5 +1,6 @@
 import json
 import weakref
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -220,6 +221,28 @@ def test_tasks_in_turn_are_learned_and_tested_after_each():
     assert accuracy.sel(stage=1, group=1) > 0.9
     again = kn.train_in_turn(learners, reservoir, tasks, 2000, n_test=400, threads=2)
     assert result.identical(again)
+
+
+@dataclass(frozen=True)
+class Shown(kn.Normalised):
+    """Remembers the states that it began with."""
+
+    seen: list = field(default_factory=list, compare=False)
+
+    def begin(self, V, n_classes, source):
+        self.seen.append(V)
+        return super().begin(V, n_classes, source)
+
+
+@pytest.mark.parametrize("calibration", ["first", "all"])
+def test_thresholds_start_from_the_first_task_or_from_all(calibration):
+    reservoir = kn.Reservoir(60, seed=0)
+    tasks = kn.StaticTask(kn.load_odours(), 20, seed=0, noise=0.0).split(2)
+    learner = Shown()
+    kn.train_in_turn({"shown": learner}, reservoir, tasks, 1200, n_test=40, calibration=calibration)
+    different = np.unique(learner.seen[0], axis=0)  # without noise, a stimulus has one state
+    assert len(different) == (20 if calibration == "all" else 10)
+    assert len(learner.seen[0]) >= 1000
 
 
 class Counting(kn.Reservoir):

@@ -169,6 +169,7 @@ def train_in_turn(
     threads: int = 1,
     diverged: str = "raise",
     progress: bool | None = None,
+    calibration: str = "first",
 ) -> xr.Dataset:
     """Train learners on several tasks, one after another, and test them on all tasks after each.
 
@@ -177,11 +178,15 @@ def train_in_turn(
     Parameters
     ----------
     tasks
-        What is learned, in order, such as `task.split(5)`. Prelearning and calibration see only the first.
+        What is learned, in order, such as `task.split(5)`. Prelearning sees only the first.
     n_episodes
         Episodes of each task.
     n_test
         Test episodes of all tasks together, after each stage.
+    calibration
+        The states that thresholds start from, without their classes: "first", those of the first task; or "all",
+        episodes of all tasks, which are not learned from. Thresholds so high that few neurons are active need it:
+        those of the first task alone would leave other stimuli without an active neuron.
 
     Returns
     -------
@@ -193,8 +198,8 @@ def train_in_turn(
         or len({_checks.instance("tasks[i]", task, Task).n_classes for task in tasks}) != 1
     ):
         raise ValueError("tasks must be a list of at least one task, all with the same n_classes")
-    plan = _Plan([learners], reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged)
-    config = _config(plan, 0, tasks=[_settings(task) for task in tasks])
+    plan = _Plan([learners], reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged, calibration)
+    config = _config(plan, 0, tasks=[_settings(task) for task in tasks], calibration=calibration)
 
     def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[Test]]:
         readouts, n = [run.readout() for run in runs], plan.n_test // len(tasks)
@@ -225,12 +230,14 @@ class _Plan:
     n_test: int
     threads: int
     diverged: str
+    calibration: str = "first"  # which tasks' states thresholds start from
 
     def __post_init__(self) -> None:
         for learners in self.sets:
             check_learners(learners)
         check_reservoir(self.reservoir)
         _checks.one_of("diverged", self.diverged, ("raise", "record"))
+        _checks.one_of("calibration", self.calibration, ("first", "all"))
         _checks.set_fields(self, seed=_checks.seed(self.seed))
         for name, least in (("n_episodes", 1), ("n_bins", 1), ("n_test", len(self.tasks)), ("threads", 1)):
             _checks.set_fields(self, **{name: _checks.integer(name, getattr(self, name), least)})
@@ -276,13 +283,23 @@ def _learn(
         ]
         for task, seed in zip(plan.tasks, seeds, strict=True):
             stream = plan.stream(task, plan.n_episodes, seed)
-            if not tested:
+            if not tested and plan.calibration == "all":
+                _for_all(pool, Run.begin, runs, _states_of_all(plan), task.n_classes)
+            elif not tested:
                 stream = _calibrate(runs, pool, stream, min(CALIBRATION_EPISODES, plan.n_episodes), task.n_classes)
             for batch in stream:
                 _for_all(pool, Run.learn, runs, batch)
                 advance(len(batch.items))
             tested.append(test(runs, pool))
     return runs, tested, [_record(starts) for starts in found]
+
+
+def _states_of_all(plan: _Plan) -> NDArray[np.float32]:
+    """Return states of all tasks, equally many of each, from episodes of their own."""
+    n = -(-CALIBRATION_EPISODES // len(plan.tasks))
+    seeds = [_seeding.derive(plan.seed, "calibration", str(stage)) for stage in range(len(plan.tasks))]
+    streams = [plan.stream(task, n, seed) for task, seed in zip(plan.tasks, seeds, strict=True)]
+    return np.concatenate([batch.states for stream in streams for batch in stream])
 
 
 def _calibrate(
