@@ -17,7 +17,7 @@ readings: .venv/.kenyon
 controls: .venv/.kenyon
 	$(BIN)/python benchmarks/controls.py $(ARGS)
 
-# How many odours networks store, online, offline and at best, in about TIME: docs/capacity.md.
+# How many odours networks store, online, offline and at best, in about forty minutes on two cores: docs/capacity.md.
 # ARGS="--quick" shows it at work in a minute; ARGS="--neurons 250 --seeds 1" runs a part of it.
 capacity: .venv/.kenyon
 	$(BIN)/python benchmarks/capacity.py $(ARGS)

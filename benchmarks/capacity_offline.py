@@ -102,7 +102,7 @@ class States:
         n = per_odour * self.n_odours
         if n > self._n:
             seed = _seeding.derive(self.seed, "capacity", str(self._n))
-            self._V[self._n : n], self._signs[self._n : n] = self._simulated(n - self._n, seed)
+            self._simulate(self._V[self._n : n], self._signs[self._n : n], seed)
             self._n = n
         return self._V[:n], self._signs[:n]
 
@@ -118,11 +118,16 @@ class States:
         return np.concatenate([on, off]) if code == "on/off" else on
 
     def _simulated(self, n: int, seed: int) -> tuple[Floats, Floats]:
-        V, signs, first = np.empty((n, len(self.mean)), np.float32), np.empty(n, np.float32), 0
-        for batch in self.reservoir.stream(self.task, n, seed, batch_size=512):
+        V, signs = np.empty((n, len(self.mean)), np.float32), np.empty(n, np.float32)
+        self._simulate(V, signs, seed)
+        return V, signs
+
+    def _simulate(self, V: Floats, signs: Floats, seed: int) -> None:
+        """Fill V and signs with episodes."""
+        first = 0
+        for batch in self.reservoir.stream(self.task, len(V), seed, batch_size=512):
             part = slice(first, first + len(batch.labels))
             V[part], signs[part], first = self.scaled(batch.states), 2 * batch.labels - 1, part.stop
-        return V, signs
 
 
 def solve(job: Job, folder: Path) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from capacity_page import Network
 from capacity_plan import LEVEL, TRAINED
 from matplotlib.figure import Figure
+from scipy.optimize import isotonic_regression
 
 from kenyon._looks import BLUE, FAINT, GREY, INK, ORANGE
 
@@ -37,6 +38,8 @@ class Line(NamedTuple):
     bold: bool = False
 
 
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+GAP = 0.032  # between labels, in accuracy
 OFF, DOTS = (0, (4, 1.5)), (0, (1, 1.2))
 LINES = {
     TRAINED: Line("both, trained offline (ceiling)", INK, OFF, "D", True),
@@ -70,7 +73,7 @@ def _accuracies(ax: Any, network: Network) -> None:
     for limit, text in ((2 * n, "Cover's limit\nfor N units"), (4 * n, "Cover's limit\nfor 2 N units")):
         if limit <= x.max():
             ax.axvline(limit, color=FAINT, linestyle=":", linewidth=0.9, zorder=0)
-            ax.text(limit, 0.485, text, ha="center", va="top", color=GREY, fontsize=7)
+            ax.text(limit, 0.46, text, ha="center", va="bottom", color=GREY, fontsize=7, bbox=BEHIND)
     ends = {}
     for name, line in LINES.items():
         values = network.accuracies[name]
@@ -79,26 +82,28 @@ def _accuracies(ax: Any, network: Network) -> None:
         ax.plot(x, mean, **_stroke(line))
         ends[name] = float(mean[-1])
     _label(ax, float(x.max()), ends, (0.47, 1.0))
-    ax.set(ylim=(0.45, 1.01), xlim=(0, x.max()), xlabel="odours", ylabel="accuracy on fresh noise")
+    ax.set(ylim=(0.45, 1.01), xlim=(0, 1.01 * x.max()), xlabel="odours", ylabel="accuracy on fresh noise")
     ax.set_xticks(x[x >= 0.5 * n], [f"{value:,}" for value in x[x >= 0.5 * n]])
     ax.set_title(f"Accuracy with {n:,} neurons")
 
 
 def _capacities(ax: Any, networks: Sequence[Network]) -> None:
-    x, ends = np.array([one.n_neurons for one in networks], float), {}
+    x = np.array([one.n_neurons for one in networks], float)
+    ends = np.array([0.8 * x[0], 1.25 * x[-1]])
     for factor in (2, 4):
-        ax.plot(x, factor * x, color=FAINT, linestyle=":", linewidth=0.9, zorder=0)
-        ax.annotate(f"{factor} N", (x[0], factor * x[0]), xytext=(-3, 0), textcoords="offset points", ha="right",
-                    va="center", fontsize=7, color=GREY)  # fmt: skip
+        ax.plot(ends, factor * ends, color=FAINT, linestyle=":", linewidth=0.9, zorder=0)
+        ax.text(ends[1], factor * ends[1], f" {factor} N", va="center", fontsize=7, color=GREY)
     for name, line in LINES.items():
         found = [one.stored(name) for one in networks]
         mean = np.array([values.mean() for values, _ in found])
         ax.plot(x, mean, **_stroke(line))
         beyond = [i for i, (_, reached) in enumerate(found) if not reached]
-        ax.plot(x[beyond], 1.12 * mean[beyond], "^", color=line.colour, markersize=3)
-        ends[name] = float(mean[-1])
-    ax.set(xscale="log", yscale="log", xlabel="neurons", ylabel=f"odours at {LEVEL:.0%} accuracy")
+        ax.plot(x[beyond], 1.15 * mean[beyond], "^", color=line.colour, markersize=3)
+    ax.set(xscale="log", yscale="log", xlabel="neurons", ylabel="odours", xlim=(ends[0], 1.45 * ends[1]))
     ax.set_xticks(x, [f"{value:,.0f}" for value in x])
+    low, high = ax.get_ylim()
+    ticks = [value for value in (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000) if low <= value <= high]
+    ax.set_yticks(ticks, [f"{value:,}" for value in ticks])
     ax.minorticks_off()
     ax.set_title(f"Odours stored at {LEVEL:.0%} accuracy")
 
@@ -107,30 +112,26 @@ def _stroke(line: Line) -> dict[str, Any]:
     return {
         "color": line.colour, "linestyle": line.dash, "linewidth": 2.2 if line.bold else 1.2, "marker": line.marker,
         "markersize": 5 if line.bold else 4, "markerfacecolor": "white" if line.hollow else line.colour,
-        "zorder": 4 if line.bold else 3,
+        "zorder": 4 if line.bold else 3, "clip_on": False,
     }  # fmt: skip
 
 
 def _label(ax: Any, x: float, ends: dict[str, float], room: tuple[float, float]) -> None:
     """Write names beside the ends of their lines, in the same order, far enough from one another."""
     names = sorted(ends, key=lambda name: ends[name])
-    places = spread([ends[name] for name in names], (room[1] - room[0]) / max(1, len(names)), *room)
+    places = spread([ends[name] for name in names], GAP, *room)
     for name, place in zip(names, places, strict=True):
         line = LINES[name]
         ax.annotate(
-            line.label, (x, ends[name]), xytext=(1.04, place), textcoords=ax.get_yaxis_transform(), va="center",
+            line.label, (x, ends[name]), xytext=(1.06, place), textcoords=ax.get_yaxis_transform(), va="center",
             color=line.colour, fontsize=7.5, fontweight="bold" if line.bold else "normal", annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": line.colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 3},
+            arrowprops={"arrowstyle": "-", "color": line.colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 3,
+                        "relpos": (0, 0.5)},
         )  # fmt: skip
 
 
 def spread(values: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return rising values moved apart until there is a gap between any two, within bounds that have room for it."""
-    places: list[float] = []
-    for value in values:
-        places.append(max(value, low, places[-1] + gap if places else low))
-    top = high
-    for i in reversed(range(len(places))):
-        places[i] = min(places[i], top)
-        top = places[i] - gap
-    return places
+    """Return rising values moved apart as little as possible until there is a gap between any two, within bounds."""
+    steps = gap * np.arange(len(values))
+    places = isotonic_regression(np.asarray(values) - steps).x
+    return [float(place) for place in np.clip(places, low, high - steps[-1]) + steps]
