@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce readings controls test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs dist format clean
+.PHONY: reproduce readings controls capacity test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs dist format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
@@ -16,6 +16,11 @@ readings: .venv/.kenyon
 # Other rules for the weights on the same states, in about twenty minutes: docs/controls.md.
 controls: .venv/.kenyon
 	$(BIN)/python benchmarks/controls.py $(ARGS)
+
+# How many odours networks store, online, offline and at best, in about forty minutes on two cores: docs/capacity.md.
+# ARGS="--quick" shows it at work in a minute; ARGS="--neurons 250 --seeds 1" runs a part of it.
+capacity: .venv/.kenyon
+	$(BIN)/python benchmarks/capacity.py $(ARGS)
 
 test: .venv/.test
 	$(BIN)/ruff check .

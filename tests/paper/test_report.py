@@ -9,7 +9,7 @@ from kenyon.experiment.presets import BATCHES
 from kenyon.experiment.reports import duration
 from kenyon.learning.prelearning import STARTS, STEPS
 from kenyon.paper.claims import CLAIMS
-from kenyon.paper.plan import FIGURES, STIMULI, Plan, nearest_size
+from kenyon.paper.plan import FIGURES, STIMULI, Plan, joined, nearest_size
 from kenyon.paper.report import ours, write_report
 from kenyon.paper.report.findings import finding
 from kenyon.paper.report.ours import contests, diverged, halved
@@ -183,7 +183,7 @@ def test_what_was_found_is_from_the_results(page, results):
 
 def test_rankings_begin_with_the_best_at_the_place_they_name(results):
     rankings = finding("S2", results).sentences[:2]
-    accuracy = results.get("S2").accuracy
+    accuracy = joined(results, "S2").accuracy
     for place, ranking in zip((0, -1), rankings, strict=True):
         at = accuracy.isel(size=place)
         assert ranking.words == f"At {int(at['size'])} resampled odours"

@@ -102,6 +102,13 @@ class Results(NamedTuple):
         return [json.loads(header["provenance"]) for header in headers]
 
 
+def joined(results: Results, figure: str) -> xr.Dataset:
+    """Return the accuracies of all parts of a figure as one Dataset, where parts differ only in their learners."""
+    parts = [results.get(figure, part) for part in results.plan.parts(figure)]
+    measures = [part[["accuracy", "argmax_accuracy"]].reset_coords(drop=True) for part in parts]
+    return xr.concat(measures, "learner", join="exact", combine_attrs="override")
+
+
 def nearest_size(data: xr.Dataset, wanted: int) -> int:
     """Return the size to show or judge: the paper's if it was run, otherwise the nearest."""
     sizes = data["size"].values

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from kenyon._looks import FAINT, INK, look, stroke
+from kenyon._looks import FAINT, INK, ORANGE, Look, look, stroke
 from kenyon.paper.figures import _parts as parts
-from kenyon.paper.plan import Results, all_forms
+from kenyon.paper.plan import Results, all_forms, joined
 from kenyon.paper.style import FIVE, over, summary
 
 CONTROLS = {
@@ -29,7 +29,18 @@ FORMS = {
     "uniform": "uniform",
     "gaussian": "dense\nGaussian",
 }
-CAPACITY = ("GradientWeights", "Composed", "Normalised", "Ridge", "Ridge on x")
+HELD = "#999999"
+CAPACITY = {  # from the best to the worst
+    "Normalised both": Look("Normalised, cooling, on and off", ORANGE, "v"),
+    "Ridge on on and off": Look("ridge on on and off, offline", "#56B4E9", "*", (0, (1, 1))),
+    "Normalised on and off": Look("Normalised, on and off", ORANGE, "<", (0, (4, 1.5)), True),
+    "Normalised both, thresholds held": Look("cooling, on and off, held", HELD, "s", (0, (4, 1.5))),
+    "Normalised cooling": Look("Normalised, cooling", ORANGE, "^", (0, (1, 1)), True),
+    "Ridge on x": look("Ridge on x"),
+    "Normalised": Look("Normalised", "#E69F00", "D"),
+    "Ridge": look("Ridge"),
+    "Composed": look("Composed"),
+}
 
 
 def figure_s1(results: Results) -> Any:
@@ -82,17 +93,16 @@ def _dots(ax: Any, data: xr.Dataset) -> None:
 
 def figure_s2(results: Results) -> Any:
     """Draw accuracy against the number of resampled stimuli, with Cover's limit."""
-    data = results.get("S2")
-    looks, n_neurons = parts.named(data, CAPACITY), int(parts.setting(data, "reservoir.n_neurons"))
-    figure = parts.new_figure(7.8)
+    data, n_neurons = joined(results, "S2"), int(parts.setting(results.get("S2"), "reservoir.n_neurons"))
+    figure = parts.new_figure(9.2)
     variables = {"softmax": "accuracy", "argmax": "argmax_accuracy"}
     for ax, letter, (how, variable) in zip(parts.panels(figure, 1, 2), "ab", variables.items(), strict=True):
-        parts.against(ax, data, variable, looks)
+        parts.against(ax, data, variable, CAPACITY)
         parts.title(ax, letter, f"Resampled stimuli, choice by {how}")
         ax.set(xlabel=f"number of stimuli (N = {n_neurons} neurons)", ylabel="accuracy, fresh noise", xlim=(0, None))
-        parts.accuracy_axis(ax, parts.guess(data))
+        parts.accuracy_axis(ax, parts.guess(results.get("S2")))
         _cover(ax, 2 * n_neurons)
-    parts.legend(figure, looks.values(), 5, parts.crossed(data.accuracy))
+    parts.legend(figure, CAPACITY.values(), 3, parts.crossed(data.accuracy))
     return figure
 
 
@@ -100,9 +110,9 @@ def _cover(ax: Any, limit: int) -> None:
     """Draw how many stimuli in general position a linear readout can split into two random classes half of the time."""
     ax.axvline(limit, color=INK, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=0)
     side = "right" if limit > sum(ax.get_xlim()) / 2 else "left"
-    place: dict[str, Any] = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "va": "top"}
-    offset = (-3, -1) if side == "right" else (3, -1)
-    ax.annotate(f"Cover's limit\n2N = {limit}", (limit, 0.99), xytext=offset, ha=side, fontsize=7, **place)
+    place: dict[str, Any] = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "va": "bottom"}
+    offset = (-3, 0) if side == "right" else (3, 0)
+    ax.annotate(f"Cover's limit\n2N = {limit}", (limit, 0.13), xytext=offset, ha=side, fontsize=7, **place)
 
 
 def figure_s3(results: Results) -> Any:

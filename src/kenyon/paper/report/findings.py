@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from kenyon.paper.plan import SEQUENCES, STIMULI, Results, all_forms, best, nearest_size
+from kenyon.paper.plan import SEQUENCES, STIMULI, Results, all_forms, best, joined, nearest_size
 from kenyon.paper.report.finding import Finding, Sentences, episodes, means_table, ranked, ranking, spreads_table
 from kenyon.paper.report.first import first_tables
 from kenyon.paper.report.text import Ranking, Table, learner_name, listing, number, share, spread
@@ -137,9 +137,20 @@ def _controls(results: Results) -> list[Table]:
     ]
 
 
-def _limit(results: Results) -> Sentences:
+def _capacity(results: Results) -> Sentences:
+    accuracy = joined(results, "S2").accuracy
+    ends = [accuracy.isel(size=place) for place in (0, -1)]
     n_neurons = json.loads(results.get("S2").attrs["config"])["reservoir.n_neurons"]
-    return [f"Cover's limit for {n_neurons} neurons is {2 * n_neurons}."]
+    return [
+        *(ranking(f"At {int(end['size'])} resampled odours", end) for end in ends),
+        f"Cover's limit for {n_neurons} neurons is {2 * n_neurons}, and {4 * n_neurons} where each is read twice.",
+    ]
+
+
+def _capacities(results: Results) -> list[Table]:
+    accuracy = joined(results, "S2").accuracy
+    columns = {str(size): accuracy.sel(size=size) for size in accuracy["size"].values}
+    return [spreads_table("Accuracy by number of resampled odours", "odours", columns)]
 
 
 def _forms(results: Results) -> Sentences:
@@ -215,7 +226,7 @@ SENTENCES: Mapping[str, Callable[[Results], Sentences]] = {
     "5": partial(_thresholds, "5", "sequences", SEQUENCES),
     "6": _specificity,
     "7": _reward,
-    "S2": _limit,
+    "S2": _capacity,
     "S3": _forms,
     "S4": _stability,
     "S5": _forgetting,
@@ -227,5 +238,6 @@ TABLES: Mapping[str, Callable[[Results], list[Table]]] = {
     "6": _specificities,
     "7": _before_reward,
     "S1": _controls,
+    "S2": _capacities,
     "S5": _groups,
 }

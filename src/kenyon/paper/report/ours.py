@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from kenyon.experiment.results import INNER
-from kenyon.paper.plan import FIGURES, Results, best
+from kenyon.paper.plan import FIGURES, Results, best, joined
 from kenyon.paper.report.finding import Finding
 from kenyon.paper.report.text import Table, learner_name, listing, number, spread
 from kenyon.paper.verdicts import Effect, effect
@@ -71,8 +71,8 @@ def contests(results: Results, *, offline: bool = False) -> list[Contest]:
     """Return Normalised against the best other online learner (or offline readout) wherever both were run."""
     found = []
     for figure, part, task, unit in COMPARED:
-        for values, data in settings(results.get(figure, part)):
-            names = [str(name) for name in data.learner.values if name != OURS]
+        for values, data in settings(joined(results, figure) if figure == "S2" else results.get(figure, part)):
+            names = [str(name) for name in data.learner.values if not str(name).startswith(OURS)]
             rivals = [name for name in names if name.startswith(OFFLINE) == offline]
             if rivals:
                 found.append(_contest(figure, _describe(task, unit, values), data.accuracy, rivals))
