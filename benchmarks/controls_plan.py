@@ -111,9 +111,9 @@ OURS: dict[str, Row] = {
     "Composed": Row({"kind": "Composed"}),
     "Normalised": Row({"kind": "Normalised"}),
     "Normalised, 2,000 neurons": Row({"kind": "Normalised"}, group="twice"),
-    "Normalised, cooling": Row({"kind": "Normalised", "cooling": "sqrt"}),
+    "Normalised, cooling": Row({"kind": "Normalised", "cooling": "sqrt", "k": 0.002}),
     "Normalised, on and off": Row({"kind": "Normalised", "code": "on_off"}),
-    "Normalised, cooling, on and off": Row({"kind": "Normalised", "cooling": "sqrt", "code": "on_off"}),
+    "Normalised, cooling, on and off": Row({"kind": "Normalised", "cooling": "sqrt", "code": "on_off", "k": 0.002}),
     "normalised steps, x, cooling": Row(
         {"kind": "Learner", "step": "normalised", "batch": 1, "mu": 0.5, "cooling": "sqrt", **X}
     ),
