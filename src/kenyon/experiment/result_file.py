@@ -43,8 +43,10 @@ def encode(result: xr.Dataset) -> bytes:
     import h5netcdf
     import h5py
 
+    from kenyon.experiment.remembering import Remembering
+
     contents = io.BytesIO()
-    with h5netcdf.File(contents, "w") as file:
+    with Remembering(contents, "w", track_order=True) as opened, h5netcdf.File(opened, "w") as file:
         file.dimensions = {str(name): size for name, size in result.sizes.items()}
         for name, variable in result.variables.items():
             dimensions, values = tuple(map(str, variable.dims)), variable.values
