@@ -178,7 +178,7 @@ def report(folder: Annotated[Path, typer.Argument(help="A folder of `kenyon repr
     """Draw the figures and write the report again."""
     from kenyon.paper.reproduce import rewrite
 
-    _print_verdicts(rewrite(folder), False)
+    _print_verdicts(rewrite(folder, report=_report(False)), False)
 
 
 @app.command()

@@ -1,10 +1,12 @@
 import json
 
+import h5py
 import numpy as np
 import pytest
 
 import kenyon as kn
 from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.result_file import encode
 from kenyon.experiment.sweep import load_experiment
 from kenyon.experiment.trial import execute, run_trial
 from tests.experiment.conftest import SMALL
@@ -88,3 +90,10 @@ def test_a_worker_returns_the_bytes_of_a_result(tmp_path):
     (tmp_path / "a.nc").write_bytes(execute([trial().canonical()], "")[0])
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as found:
         assert found.equals(run_trial(trial()))
+
+
+def test_a_file_is_to_the_byte_what_h5netcdf_writes_by_itself(monkeypatch):
+    result = run_trial(trial())
+    quick = encode(result)
+    monkeypatch.setattr("kenyon.experiment.remembering.Remembering", h5py.File)
+    assert quick == encode(result)

@@ -10,7 +10,6 @@ from kenyon import cli
 from kenyon.experiment.config import TrialConfig
 from kenyon.experiment.executor import Stopped
 from kenyon.experiment.reports import Report
-from kenyon.paper import plan
 from kenyon.paper.figures.readings import save_matrix
 from kenyon.paper.matrix import Column, Matrix, hangs_on, markdown, read_matrix, summary, with_column, write_matrix
 from kenyon.paper.plan import Plan
@@ -19,7 +18,7 @@ from kenyon.paper.report import matrix as section
 from kenyon.paper.report.page import render
 from kenyon.paper.run_readings import FIGURES, run_readings
 from tests.paper.constructed import Constructed, pictures, verdicts
-from tests.paper.test_reproduce import tiny
+from tests.paper.test_reproduce import sizes, tiny
 
 DOCS = Path(__file__).parents[2] / "docs"
 ORDER = list(range(1, 33))
@@ -142,8 +141,7 @@ class Interrupting(Report):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("readings")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_small", small)
+    with sizes(small):
         with pytest.raises(Stopped):
             run_readings(folder, only=[CENTRAL], quick=True, workers=0, report=Interrupting(3))
         kept = times(folder)

@@ -1,6 +1,7 @@
 """The whole way from experiment files to the report, on networks small enough for a test."""
 
 import json
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
@@ -29,11 +30,20 @@ def tiny(trial):
     return TrialConfig.model_validate_json(json.dumps(settings))
 
 
+@contextmanager
+def sizes(small):
+    """Let quick plans have trials of another size; trials that were made before are forgotten."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "_small", small)
+        plan._parts.cache_clear()
+        yield
+    plan._parts.cache_clear()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reproduction")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_small", tiny)
+    with sizes(tiny):
         yield reproduce(folder, quick=True, seeds=2, workers=0).folder
 
 
@@ -52,11 +62,12 @@ def test_a_quick_run_judges_nothing(folder, capsys, monkeypatch):
     claims = json.loads((folder / "claims.json").read_text())
     assert claims["quick"] is True
     assert all(set(claim) == {"number", "claim", "test", "bound"} for claim in claims["claims"])
-    monkeypatch.setattr("kenyon.paper.reproduce._draw", lambda *_: None)  # other processes know no tiny trials
+    monkeypatch.setattr("kenyon.paper.reproduce._drawing", lambda *_: nullcontext())  # others know no tiny trials
     with pytest.raises(SystemExit) as left:
         cli.main(["report", str(folder)])
     assert left.value.code == 0
-    told = capsys.readouterr().out
+    told, doing = capsys.readouterr()
+    assert "writing the report" in doing
     assert "too small to judge" in told
     assert "reproduced" not in told.replace(str(folder), "")
 

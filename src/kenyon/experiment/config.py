@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from abc import abstractmethod
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -159,7 +159,7 @@ class TrialConfig(Model):
     tuning: TuningConfig | None = Field(None, description="A first stage: find batch and rate of a plain readout.")
     origins: dict[str, str] = Field({}, description="Filled in: the trials of first stages that numbers came from.")
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The name of the result: a hash of all settings, defaults included, but for those in `ADDED`."""
         settings = json.dumps(_identity(self.model_dump(mode="json")))
@@ -183,6 +183,12 @@ class TrialConfig(Model):
     def canonical(self) -> str:
         """Return all settings as JSON, in the order in which they are declared; learners in the order given."""
         return json.dumps(self.model_dump(mode="json"))
+
+
+@lru_cache(4096)
+def trial_of(settings: str) -> TrialConfig:
+    """Return a trial from its settings in JSON; made once, since claims and figures ask for the same ones."""
+    return TrialConfig.model_validate_json(settings)
 
 
 def _identity(settings: Any) -> Any:

@@ -26,6 +26,7 @@ SOUND: Settings = {"kind": "Ridge"}  # stands in for a learner that cannot be ma
 STAND_INS: dict[Place, Settings] = {("task",): {"kind": "static"}, ("learners",): {"Ridge": SOUND}}
 ALTERNATIVES = {"float", "int", "str", "bool", *(model.__name__ for model in MODELS.values())}  # types of one setting
 
+_possible: set[str] = set()  # tasks and reservoirs that were made before: other trials have the same ones
 CHECKED = re.compile(r"^function-after\[.*, (\w+)\]$")  # what pydantic calls a model with a check of its own
 
 
@@ -56,7 +57,6 @@ class Trials:
         self._names = names
         self.mistakes: list[str] = []
         self._wrong: set[tuple[Place, str]] = set()  # settings that were left out before, and their values
-        self._possible: set[str] = set()  # tasks and reservoirs that can be made
 
     def make(self, settings: Settings) -> TrialConfig | None:
         """Return a trial; None, after noting why, if it cannot be."""
@@ -86,24 +86,25 @@ class Trials:
             trial = TrialConfig.model_validate(settings)
         except ValidationError as error:
             return mistakes + _found(error, TrialConfig)
-        return mistakes or self._impossible(trial) or trial
+        return mistakes or _impossible(trial) or trial
 
-    def _impossible(self, trial: TrialConfig) -> list[Mistake]:
-        """Return why task or reservoir cannot be made; one seed of each will do."""
-        settings = repr((trial.task, trial.reservoir))
-        if settings in self._possible:
-            return []
-        try:
-            task = trial.task.build(trial.seed)
-            _checks.integer("groups", trial.task.groups, 1, len(task))
-        except (ValueError, OSError) as error:
-            return [_placed(("task",), error, type(trial.task).model_fields)]
-        try:
-            trial.reservoir.check(len(task.odours.channels))
-        except ValueError as error:
-            return [_placed(("reservoir",), error, type(trial.reservoir).model_fields)]
-        self._possible.add(settings)
+
+def _impossible(trial: TrialConfig) -> list[Mistake]:
+    """Return why task or reservoir cannot be made; one seed of each will do."""
+    settings = repr((trial.task, trial.reservoir))
+    if settings in _possible:
         return []
+    try:
+        task = trial.task.build(trial.seed)
+        _checks.integer("groups", trial.task.groups, 1, len(task))
+    except (ValueError, OSError) as error:
+        return [_placed(("task",), error, type(trial.task).model_fields)]
+    try:
+        trial.reservoir.check(len(task.odours.channels))
+    except ValueError as error:
+        return [_placed(("reservoir",), error, type(trial.reservoir).model_fields)]
+    _possible.add(settings)
+    return []
 
 
 def by_case(mistakes: Sequence[Sequence[str]]) -> list[str]:

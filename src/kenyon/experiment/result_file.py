@@ -43,8 +43,10 @@ def encode(result: xr.Dataset) -> bytes:
     import h5netcdf
     import h5py
 
+    from kenyon.experiment.remembering import Remembering
+
     contents = io.BytesIO()
-    with h5netcdf.File(contents, "w") as file:
+    with Remembering(contents, "w", track_order=True) as opened, h5netcdf.File(opened, "w") as file:
         file.dimensions = {str(name): size for name, size in result.sizes.items()}
         for name, variable in result.variables.items():
             dimensions, values = tuple(map(str, variable.dims)), variable.values
@@ -103,7 +105,7 @@ def unseal(contents: bytes) -> bytes:
 def _values(file: Any, name: str) -> NDArray[Any]:
     """Read a variable that is one plain array within the file.
 
-    Through h5py's low-level calls, since the high-level ones take ten times as long.
+    Through h5py's low-level calls, since the high-level ones take ten times as long; type and shape are asked for once.
     """
     import h5py
 
@@ -114,12 +116,13 @@ def _values(file: Any, name: str) -> NDArray[Any]:
     layout, size = variable.get_create_plist(), variable.get_storage_size()
     if layout.get_layout() != h5py.h5d.CONTIGUOUS or layout.get_external_count() or size > file.id.get_filesize():
         raise ValueError(f"{name} is not stored in the file itself")
-    text = variable.dtype.kind == "O"
-    if size != math.prod(variable.shape) * (REFERENCE if text else variable.dtype.itemsize):
+    dtype, shape = variable.dtype, variable.shape
+    text = dtype.kind == "O"
+    if size != math.prod(shape) * (REFERENCE if text else dtype.itemsize):
         raise ValueError(f"{name} is incomplete")
     if text:
         return np.asarray(file[name].asstr()[()])
-    values = np.empty(variable.shape, variable.dtype)
+    values = np.empty(shape, dtype)
     variable.read(h5py.h5s.ALL, h5py.h5s.ALL, values)
     return values
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon._variables import describe
-from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.config import TrialConfig, trial_of
 from kenyon.experiment.first_stages import FirstStages
 from kenyon.experiment.mistakes import Place
 from kenyon.experiment.result_file import Stored
@@ -125,7 +125,7 @@ def combine(store: Store, trials: Sequence[str], *, neurons: bool = False) -> xr
         return neurons or "neuron" not in dimensions
 
     results = [store.read(trial, wanted) for trial in trials]
-    configs = [TrialConfig.model_validate_json(result.attributes["config"]) for result in results]
+    configs = [trial_of(result.attributes["config"]) for result in results]
     try:
         return _combined(results, configs)
     except StoreError:

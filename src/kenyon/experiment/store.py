@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from kenyon import _checks
 from kenyon._files import write_whole
-from kenyon.experiment.config import TRIAL_FORMAT, TrialConfig
+from kenyon.experiment.config import TRIAL_FORMAT, trial_of
 from kenyon.experiment.result_file import Stored, decode
 from kenyon.experiment.settings import ConfigError
 from kenyon.experiment.sweep import Experiment
@@ -119,7 +119,7 @@ class Store:
         path = self.path(trial)
         try:
             stored = decode(path.read_bytes(), wanted or (lambda name, dimensions: True))
-            if TrialConfig.model_validate_json(stored.attributes["config"]).id != trial:
+            if trial_of(stored.attributes["config"]).id != trial:
                 raise ValueError("its name does not match its settings")
         except (OSError, KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise StoreError(f"{path}: damaged, or not a Kenyon result ({_short(error)}); move it away") from None

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from kenyon import _checks
-from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.config import TrialConfig, trial_of
 from kenyon.experiment.first_stages import FirstStages
 from kenyon.experiment.mistakes import Settings
 from kenyon.experiment.presets import FIVE
@@ -53,23 +53,7 @@ class Plan(NamedTuple):
 
     def parts(self, figure: str) -> dict[str, list[TrialConfig]]:
         """Return the trials of each labelled case of a figure; without cases there is one part, named ""."""
-        settings = copy.deepcopy(_settings(figure))
-        cases = {case.get("label", ""): case for case in settings.pop("case", [{}])}
-        if self.reading:
-            cases = {label: case for label, case in cases.items() if THIN.part(figure, label) is not None}
-        return {
-            label: self._expand(figure, label, {**copy.deepcopy(settings), "case": [case]})
-            for label, case in cases.items()
-        }
-
-    def _expand(self, figure: str, label: str, settings: Settings) -> list[TrialConfig]:
-        if (seeds := settings.get("seeds", 1)) > 1:  # of the usual number: what no claim needs has fewer
-            settings["seeds"] = max(min(2, self.seeds), round(seeds * self.seeds / SEEDS))
-        trials = expand(settings)
-        if (part := THIN.part(figure, label)) is not None and self.reading:
-            kept = [THIN.of(part, trial) for trial in trials if THIN.keeps(part, trial)]
-            trials = [reading(self.reading).of(trial) for trial in kept]
-        return _smaller(trials) if self.quick else trials
+        return _parts(self, figure)
 
 
 class Results(NamedTuple):
@@ -85,11 +69,11 @@ class Results(NamedTuple):
     def experiment(self, figure: str) -> Experiment:
         """Return all trials of a figure as they ran, with what first stages found."""
         experiment = self.plan.experiment(figure)
-        return experiment._replace(trials=tuple(FirstStages(Store(self.folder)).settle(experiment.trials)))
+        return experiment._replace(trials=tuple(_first_stages(self.folder).settle(experiment.trials)))
 
     def found(self, figure: str, part: str = "") -> dict[int, dict[str, Any]]:
         """Return what was found before a part of a figure ran, by size: the start, batch and rate, and all tried."""
-        stages = FirstStages(Store(self.folder))
+        stages = _first_stages(self.folder)
         trials = {trial.task.size: trial for trial in self.plan.parts(figure)[part] if is_open(trial)}
         return {size: findings(trial, stages.read) for size, trial in sorted(trials.items())}
 
@@ -132,12 +116,58 @@ def best(accuracy: xr.DataArray) -> str:
 
 @cache
 def _open(results: Results, figure: str, part: str) -> xr.Dataset:
+    trials = tuple(trial.id for trial in _first_stages(results.folder).settle(results.plan.parts(figure)[part]))
     store = Store(results.folder)
-    trials = [trial.id for trial in FirstStages(store).settle(results.plan.parts(figure)[part])]
-    missing = set(trials) - set(store.finished())
+    missing = [trial for trial in trials if not store.path(trial).exists()]
     if missing:
         raise StoreError(f"{results.folder} lacks {len(missing)} of the {len(trials)} trials of figure {figure}")
-    return combine(store, trials, neurons=True)
+    return _combined(results.folder, trials)
+
+
+@cache
+def _combined(folder: Path, trials: tuple[str, ...]) -> xr.Dataset:
+    """Return the results of trials, which figures may share: 3 has those of 2."""
+    return combine(Store(folder), trials, neurons=True)
+
+
+@cache
+def _first_stages(folder: Path) -> FirstStages:
+    """Return the first stages in a folder; figures share them."""
+    return FirstStages(Store(folder))
+
+
+@cache
+def _parts(plan: Plan, figure: str) -> dict[str, list[TrialConfig]]:
+    """Return the trials of each case: made once, since every claim asks for them."""
+    trials = _thin(figure, plan.seeds) if plan.reading else _whole(figure, plan.seeds)
+    if plan.reading:
+        trials = {label: list(map(reading(plan.reading).of, part)) for label, part in trials.items()}
+    return {label: _smaller(part) for label, part in trials.items()} if plan.quick else trials
+
+
+@cache
+def _thin(figure: str, seeds: int) -> dict[str, list[TrialConfig]]:
+    """Return what is run of each case for every reading."""
+    parts = {label: THIN.part(figure, label) for label in _cases(figure)}
+    trials = _whole(figure, seeds)
+    return {
+        label: [THIN.of(part, trial) for trial in trials[label] if THIN.keeps(part, trial)]
+        for label, part in parts.items()
+        if part is not None
+    }
+
+
+@cache
+def _whole(figure: str, seeds: int) -> dict[str, list[TrialConfig]]:
+    """Return all trials of each case."""
+    settings = {name: value for name, value in _settings(figure).items() if name != "case"}
+    if (usual := settings.get("seeds", 1)) > 1:  # of the usual number: what no claim needs has fewer
+        settings["seeds"] = max(min(2, seeds), round(usual * seeds / SEEDS))
+    return {label: expand(copy.deepcopy({**settings, "case": [case]})) for label, case in _cases(figure).items()}
+
+
+def _cases(figure: str) -> dict[str, Settings]:
+    return {case.get("label", ""): case for case in _settings(figure).get("case", [{}])}
 
 
 @cache
@@ -165,4 +195,4 @@ def _small(trial: TrialConfig) -> TrialConfig:
     settings["n_test"], settings["n_bins"] = 500, 30
     if settings["tuning"]:
         settings["tuning"]["seeds"] = settings["tuning"]["seeds"][:1]
-    return TrialConfig.model_validate_json(json.dumps(settings))
+    return trial_of(json.dumps(settings))

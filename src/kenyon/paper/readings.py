@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from kenyon import _checks
-from kenyon.experiment.config import TrialConfig
+from kenyon.experiment.config import TrialConfig, trial_of
 from kenyon.experiment.learner_settings import LearnerModel
 from kenyon.experiment.mistakes import Settings
 from kenyon.experiment.stages import started
@@ -114,7 +114,7 @@ def _multiplied(value: Any, factor: float) -> Any:
 
 
 def _trial(settings: Settings) -> TrialConfig:
-    return TrialConfig.model_validate_json(json.dumps(settings))
+    return trial_of(json.dumps(settings))
 
 
 def reading(name: str) -> Reading:

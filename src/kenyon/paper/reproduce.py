@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import multiprocessing
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,42 +84,54 @@ def reproduce(
         raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
     for name in names:  # so that the results of a figure can be opened by its name
         store.register(results.experiment(name))
-    report.say(f"drawing {len(figures)} figures")
-    _draw(figures, results, folder / "figures", 1 if workers == 0 else 2)
-    if everything:
-        verdicts = _judged(results)
-        return _written(folder, results, verdicts, _clock(folder, plan, time.monotonic() - start))
-    return Reproduced(folder, [], _clock(folder, plan, time.monotonic() - start), None)
+    with _drawing(figures, results, folder / "figures", workers, report):
+        verdicts = _judged(results, report) if everything else []
+    seconds = _clock(folder, plan, time.monotonic() - start)
+    return _written(folder, results, verdicts, seconds, report) if everything else Reproduced(folder, [], seconds, None)
 
 
-def rewrite(folder: str | Path, *, workers: int | None = None) -> Reproduced:
+def rewrite(folder: str | Path, *, workers: int | None = None, report: Report | None = None) -> Reproduced:
     """Draw, judge and write the report again from the results in a folder, without running anything."""
     folder = _checks.path("folder", folder)
     clock = _read_clock(folder)
     if not clock:
         raise StoreError(f"{folder} holds no reproduction: make one with kenyon reproduce --out {folder}")
     results = Results(folder / "results", Plan(int(clock["seeds"]), bool(clock["quick"])))
-    _draw(FIGURES, results, folder / "figures", 1 if workers == 0 else 2)
-    return _written(folder, results, _judged(results), float(clock["seconds"]))
+    report = Report() if report is None else report
+    with _drawing(FIGURES, results, folder / "figures", workers, report):
+        verdicts = _judged(results, report)
+    return _written(folder, results, verdicts, float(clock["seconds"]), report)
 
 
-def _draw(figures: Sequence[str], results: Results, folder: Path, processes: int) -> None:
-    """Draw figures, several at a time if there are processes for it."""
-    if processes == 1:
+@contextmanager
+def _drawing(
+    figures: Sequence[str], results: Results, folder: Path, workers: int | None, report: Report
+) -> Iterator[None]:
+    """Draw figures: in two other processes, during what is done within, unless there are to be no workers."""
+    report.say(f"drawing {len(figures)} figure{'' if len(figures) == 1 else 's'}")
+    if workers == 0:
         for figure in figures:
             save(figure, results, folder)
+        yield
         return
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        list(pool.map(save, figures, [results] * len(figures), [folder] * len(figures)))
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        drawn = [pool.submit(save, figure, results, folder) for figure in reversed(figures)]  # the largest is last
+        yield
+        for future in drawn:
+            future.result()
 
 
-def _judged(results: Results) -> list[Verdict]:
+def _judged(results: Results, report: Report) -> list[Verdict]:
     """Return the verdicts; none on quick results, whose sizes say nothing about the paper."""
-    return [] if results.plan.quick else judge(results)
+    if results.plan.quick:
+        return []
+    report.say(f"judging {len(RULES)} claims")
+    return judge(results)
 
 
-def _written(folder: Path, results: Results, verdicts: list[Verdict], seconds: float) -> Reproduced:
+def _written(folder: Path, results: Results, verdicts: list[Verdict], seconds: float, report: Report) -> Reproduced:
     """Write claims and report."""
+    report.say("writing the report")
     contents: dict[str, Any] = {"quick": results.plan.quick, "seeds": results.plan.seeds, "seconds": round(seconds, 1)}
     claims = [{**verdict._asdict(), "effects": [_plain(effect) for effect in verdict.effects]} for verdict in verdicts]
     rules = [{"number": rule.number, "claim": rule.statement, "test": rule.rule, "bound": rule.bound} for rule in RULES]

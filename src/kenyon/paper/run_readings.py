@@ -15,6 +15,7 @@ from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.reports import Report
 from kenyon.experiment.store import StoreError
 from kenyon.experiment.sweep import Experiment
+from kenyon.paper.claims import CLAIMS as RULES
 from kenyon.paper.claims import judge
 from kenyon.paper.figures.readings import save_matrix
 from kenyon.paper.matrix import Matrix, column, read_matrix, with_column, write_matrix
@@ -63,13 +64,14 @@ def run_readings(
     outcome = run_experiment(experiment(plans), folder / "results", workers=workers, cluster=cluster, report=report)
     if outcome.failed:
         raise StoreError(f"{len(outcome.failed)} trials failed, first: {next(iter(outcome.failed.values()))}")
+    report.say(f"judging {len(RULES)} claims in {len(plans)} reading{'' if len(plans) == 1 else 's'}")
     for plan in plans:
         results = Results(folder / "results", plan)
         matrix = with_column(matrix, column(plan.reading, results, judge(results)))
     write_matrix(folder, matrix)
     save_matrix(matrix, folder / "figures")
     if (folder / CLOCK).exists():
-        rewrite(folder, workers=workers)
+        rewrite(folder, workers=workers, report=report)
     return matrix
 
 

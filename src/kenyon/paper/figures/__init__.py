@@ -60,7 +60,9 @@ def write(drawn: Figure, name: str, folder: str | Path) -> list[Path]:
     written = [folder / f"figure{name}.{kind}" for kind in METADATA]
     with style.context():
         drawn.draw_without_rendering()
-        drawn.set_layout_engine("none")  # lay it out once, so that all three files show the same picture
+        drawn.set_layout_engine(
+            None
+        )  # laid out once, so that all three files show the same picture, and drawn but once each
         for path, metadata in zip(written, METADATA.values(), strict=True):
             drawn.savefig(path, metadata=metadata)
     return written
