@@ -38,6 +38,7 @@ CLASSES = {  # that a model is made of, by module
     "learning.state": "Percentile State",
     "readout": "Readout",
     "reservoir": "Reservoir",
+    "timing": "Delays LogUniform",
 }
 MODULES = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
 BY_ATTRIBUTES = {*CLASSES["estimators"].split()}  # built without their constructors

@@ -33,7 +33,7 @@ def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_cla
     for part in chunks(len(seen)):
         U, w = data.states[seen[part]], data.counts[seen[part]]
         x = readout.features(U).astype(np.float64)
-        on = x > 0 if readout.thresholds else rest != U
+        on = x != 0 if readout.thresholds else rest != U
         groups = data.targets[seen[part]].astype(np.intp) if n_classes else np.zeros(len(U), np.intp)
         active += metrics.class_sums(on * w[:, None], groups, max(1, n_classes))
         moments += np.stack([w @ x, w @ x**2])

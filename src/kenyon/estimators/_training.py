@@ -30,7 +30,7 @@ from kenyon.learning.learners import (
 from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update, told_of_length
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
-from kenyon.learning.state import Percentile, initial_thresholds
+from kenyon.learning.state import Percentile, initial_thresholds, sized
 from kenyon.readout import Readout
 
 BY_NAME: dict[str, LearnerProtocol] = {
@@ -161,7 +161,7 @@ def begin(
     units = _units(chosen, V, signed)
     U = units.apply(V)
     if isinstance(chosen, Learner) and isinstance(chosen.start, str):
-        chosen = changed(chosen, start=float(np.percentile(U.astype(np.float64), 50.0)))
+        chosen = changed(chosen, start=float(np.percentile(sized(U, chosen.code).astype(np.float64), 50.0)))
     if isinstance(chosen, Learner) and named and chosen.step == "fixed":
         chosen = _sized(chosen, U)
     return Training(chosen, chosen.begin(U, n_outputs, Source(seed, "estimator")), units, named)
@@ -183,7 +183,8 @@ def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool) -> Un
 
 def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
     """Return the learner with steps that are stable on these states."""
-    x = np.maximum(U - initial_thresholds(learner.start, U), 0) if learner.thresholds else U
+    size = sized(U, learner.code)
+    x = np.maximum(size - initial_thresholds(learner.start, size), 0) if learner.thresholds else U
     norm2 = (x.astype(np.float64) ** 2).sum(axis=1)
     eta = 1.0 / max(float(norm2.max() if learner.batch == 1 else norm2.mean()), float(np.finfo(np.float32).tiny))
     kappa = SHARE * float(norm2.mean()) ** 2 / learner.rule.target**2

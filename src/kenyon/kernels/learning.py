@@ -23,6 +23,12 @@ order (C order), so arrays are indexed as if they were flat:
     theta, grad_theta   (n_networks, n_padded): [m, i] is element m n_padded + i
     V                   (n_episodes, n_neurons): [n, i] is element n n_neurons + i
 
+With the code "signed" a neuron is active on both sides of 0,
+
+    x = sign(V) relu(|V| - theta),    dtheta_i = -step_theta sign(x_i) sum_j e_j W_ji
+
+which is the above for x >= 0; so H(x_i) is written as the sign of x_i throughout.
+
 With the code "on_off" a neuron has a second unit, x = relu(-V - theta). Units of the second side follow those of the
 first, which are padded as rows are; x, W and theta then have twice the length, and only reading knows of it.
 
@@ -47,7 +53,18 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 
 from kenyon.kernels.cache import kernel
-from kenyon.kernels.lanes import LANES, fma, lanes_of, load_at, relu, store_at, sum_lanes, where_positive
+from kenyon.kernels.lanes import (
+    LANES,
+    along,
+    fma,
+    lanes_of,
+    load_at,
+    magnitude,
+    relu,
+    store_at,
+    sum_lanes,
+    where_active,
+)
 
 BLOCK = 32  # episodes that a network sees before the next one does, so that it stays in the nearest cache
 
@@ -73,6 +90,7 @@ class Step(NamedTuple):
 
     thresholds: bool  # read x = relu(V - theta), not V itself
     both: bool  # read both sides of every neuron: the code "on_off"
+    signed: bool  # read x = sign(V) relu(|V| - theta): the code "signed"
     local: bool  # learn theta
     normalised: bool  # steps as above, not fixed
     rate_W: np.float32  # eta_W, or mu
@@ -183,6 +201,24 @@ def _read_both(V, n, nets, m, tail, x, y):
 
 
 @njit
+def _read_signed(V, n, nets, m, tail, x, y):
+    """Do the same for x = sign(V) relu(|V| - theta)."""
+    n_neurons, n_padded, whole = uintp(V.shape[1]), uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
+    V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
+    zero = lanes_of(np.float32(0))
+    norm2 = finite = zero
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
+        v = load_at(V, V_start + i) if i < whole else load_at(tail, i - whole)
+        finite = fma(v, zero, finite)
+        v = along(v, relu(magnitude(v) - load_at(nets.theta, theta_start + i)))
+        store_at(x, i, v)
+        norm2 = fma(v, v, norm2)
+    for j in range(len(y)):
+        y[j] = _output(nets.W, W_start + uintp(j) * n_padded, x)
+    return sum_lanes(norm2 + finite)
+
+
+@njit
 def _features(V, both):
     """Return work space for x and for the end of a row of V. Between two sides x stays 0."""
     n_used = -(-V.shape[1] // LANES) * LANES
@@ -206,7 +242,7 @@ def _active_weight(W, row, x):
     total = lanes_of(np.float32(0))
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         w = load_at(W, row + i)
-        total = fma(w, where_positive(load_at(x, i), w), total)
+        total = fma(w, where_active(load_at(x, i), w), total)
     return sum_lanes(total)
 
 
@@ -222,7 +258,7 @@ def _learn_one(W, W_start, theta, theta_start, first, last, x, e, rate_W, rate_t
             pull = fma(lanes_of(error), w, pull)
             store_at(W, place, fma(lanes_of(rate_W * error), active, w))
         if local:
-            change = lanes_of(-rate_theta) * where_positive(active, pull)
+            change = lanes_of(-rate_theta) * along(active, pull)
             store_at(theta, theta_start + i, load_at(theta, theta_start + i) + change)
 
 
@@ -237,7 +273,7 @@ def _learn_two(W, W_start, theta, theta_start, x, e, rate_W, rate_theta, local):
         store_at(W, W_start + i, fma(f0, active, w0))
         store_at(W, W_start + n_padded + i, fma(f1, active, w1))
         if local:
-            pull = where_positive(active, fma(e1, w1, e0 * w0))
+            pull = along(active, fma(e1, w1, e0 * w0))
             store_at(theta, theta_start + i, fma(rate, pull, load_at(theta, theta_start + i)))
 
 
@@ -253,7 +289,7 @@ def _collect(W, grad_W, W_start, grad_theta, theta_start, first, last, x, e, loc
             pull = fma(error, load_at(W, place), pull)
             store_at(grad_W, place, fma(error, active, load_at(grad_W, place)))
         if local:
-            change = where_positive(active, pull)
+            change = along(active, pull)
             store_at(grad_theta, theta_start + i, load_at(grad_theta, theta_start + i) + change)
 
 
@@ -267,7 +303,7 @@ def _collect_two(W, grad_W, W_start, grad_theta, theta_start, x, e, local):
         store_at(grad_W, place0, fma(e0, active, load_at(grad_W, place0)))
         store_at(grad_W, place1, fma(e1, active, load_at(grad_W, place1)))
         if local:
-            pull = where_positive(active, fma(e1, load_at(W, place1), e0 * load_at(W, place0)))
+            pull = along(active, fma(e1, load_at(W, place1), e0 * load_at(W, place0)))
             store_at(grad_theta, theta_start + i, load_at(grad_theta, theta_start + i) + pull)
 
 
@@ -340,7 +376,7 @@ def _by_reward(step, y, action, label, targets, n, e):
 
 
 @kernel
-def act(thresholds, both, nets, V, uniforms, temperatures, actions):
+def act(thresholds, both, signed, nets, V, uniforms, temperatures, actions):
     """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
     n_classes = nets.W.shape[1]
     x, tail = _features(V, both)
@@ -348,6 +384,8 @@ def act(thresholds, both, nets, V, uniforms, temperatures, actions):
     for n in range(len(V)):
         if both:
             _read_both(V, n, nets, 0, tail, x, y)
+        elif signed:
+            _read_signed(V, n, nets, 0, tail, x, y)
         else:
             _read(V, n, nets, 0, thresholds, tail, x, y)
         actions[n] = max(choose(y, temperatures[n], uniforms[n, 0], sums), 0)
@@ -380,6 +418,8 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, cooled, n_in_b
                 place_in_batch += 1
                 if step.both:
                     norm2 = _read_both(V, n, nets, m, tail, x, y)
+                elif step.signed:
+                    norm2 = _read_signed(V, n, nets, m, tail, x, y)
                 else:
                     norm2 = _read(V, n, nets, m, step.thresholds, tail, x, y)
                 action = -1
