@@ -28,6 +28,7 @@ LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Norma
 CLASSES = {  # that a model is made of, by module
     "estimators": "ReservoirClassifier ReservoirRegressor ReservoirTransformer ThresholdReadout ThresholdRegressor",
     "estimators._training": "Named Training Units",
+    "estimators._pooling": "Pooling",
     "estimators._encoding": "RowEncoder Scaling SeriesEncoder",
     "kernels.learning": "Networks",
     "learning.controls": "RLSState RecursiveLeastSquares",

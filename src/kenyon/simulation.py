@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +122,8 @@ def run_pooled(
 
     def job(chunk: slice) -> None:
         members = order[chunk]
-        episodes = padded([series[i] for i in members]) if ragged else equal_lengths(np.asarray(series)[chunk])
+        chosen: Any = [series[i] for i in members] if ragged else np.ascontiguousarray(series[chunk])
+        episodes = padded(chosen) if ragged else equal_lengths(chosen)
         part = np.empty((len(members), *out.shape[1:]), np.float32)
         fine.append(run_episodes(networks, episodes, part, kept, times[members]))
         out[members] = part

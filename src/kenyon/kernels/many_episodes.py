@@ -22,7 +22,7 @@ from kenyon.kernels.cache import kernel
 from kenyon.kernels.inputs import Taps, load_keys, write_columns
 from kenyon.kernels.lanes import Rows, fma, item, lanes_like, load, store
 from kenyon.kernels.neurons import Relu, Tanh, advanced
-from kenyon.kernels.pooling import FULL, NOTHING, Kept, Pool
+from kenyon.kernels.pooling import FULL, Kept, Pool
 
 
 class Network(NamedTuple):
@@ -51,7 +51,7 @@ def pool_for(kept: Kept, rows: type[Rows]) -> Pool:
 
 
 @njit
-def _step(network, state, new, pool):
+def _step(network, state, new):
     """Advance all neurons of one block by one step, from `state` to `new`."""
     k = uintp(0)
     for neuron in range(uintp(len(network.row_ends))):
@@ -60,9 +60,7 @@ def _step(network, state, new, pool):
         while k < end:
             drive = fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
             k += uintp(1)
-        V = advanced(network.activation, drive, item(network.leaks, neuron), load(state, neuron))
-        store(new, neuron, V)
-        pooling.add(pool, neuron, V)
+        store(new, neuron, advanced(network.activation, drive, item(network.leaks, neuron), load(state, neuron)))
 
 
 @njit
@@ -124,7 +122,7 @@ def simulate(network, episodes, work, out):
                     if _begins(episodes, first, lane, step):
                         state.values[:n_neurons, lane] = np.float32(0)
             write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_neurons))
-            _step(network, state, new, NOTHING)
+            _step(network, state, new)
             state, new = new, state
             kept = step - (n_steps - n_last)
             if kept >= 0:
@@ -192,8 +190,9 @@ def simulate_pooled(network, episodes, work, pool, times, out):
                         state.values[:n_neurons, lane] = np.float32(0)
                         pooling.empty_lane(pool, lane)
             write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_neurons))
-            _step(network, state, new, pool)
+            _step(network, state, new)
             state, new = new, state
+            pooling.add(pool, state, n_neurons)
             _keep_times(state.values, first, step, times, done, lanes, out)
             if step % FULL == FULL - 1:
                 pooling.settle(pool)

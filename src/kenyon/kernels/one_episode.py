@@ -21,7 +21,7 @@ from kenyon.kernels.cache import kernel
 from kenyon.kernels.inputs import Taps
 from kenyon.kernels.lanes import Rows8, aligned, fma, gather, lanes_like, load, store
 from kenyon.kernels.neurons import Relu, Tanh, advanced
-from kenyon.kernels.pooling import FULL, NOTHING, Kept, Pool
+from kenyon.kernels.pooling import FULL, Kept, Pool
 
 WIDTH = 8
 
@@ -61,10 +61,10 @@ def sorted_network(
 
 def _by_eights(values: NDArray[np.float32], order: NDArray[np.uint32]) -> Rows8:
     """Return numbers of each neuron, shape (k, n_neurons), as rows of eight sorted neurons, k for each eight."""
-    k, n = values.shape
-    laid = np.zeros((k, -(-n // WIDTH) * WIDTH), np.float32)
+    (k, n), n_eights = values.shape, -(-values.shape[1] // WIDTH)
+    laid = np.zeros((k, n_eights * WIDTH), np.float32)
     laid[:, :n] = values[:, order]
-    return Rows8(np.ascontiguousarray(laid.reshape(k, -1, WIDTH).transpose(1, 0, 2)).reshape(-1, WIDTH))
+    return Rows8(np.ascontiguousarray(laid.reshape(k, n_eights, WIDTH).transpose(1, 0, 2)).reshape(n_eights * k, WIDTH))
 
 
 def work_space(network: SortedNetwork, n_heard: int) -> tuple[Rows8, Rows8]:
@@ -79,7 +79,7 @@ def pool_for(kept: Kept, network: SortedNetwork) -> Pool:
 
 
 @njit
-def _step(network, state, new, pool):
+def _step(network, state, new):
     """Advance all neurons by one step, from `state` to `new`."""
     k = uintp(0)
     for eight in range(uintp(len(network.ends))):
@@ -88,9 +88,7 @@ def _step(network, state, new, pool):
         while k < end:
             drive = fma(load(network.weights, k), gather(state, network.columns, k), drive)
             k += uintp(1)
-        V = advanced(network.activation, drive, load(network.leaks, eight), load(state, eight))
-        store(new, eight, V)
-        pooling.add(pool, eight, V)
+        store(new, eight, advanced(network.activation, drive, load(network.leaks, eight), load(state, eight)))
 
 
 @njit
@@ -127,7 +125,7 @@ def simulate_one(network, inputs, work, out):
     first = _rest(network, n_channels, work)
     for step in range(n_steps):
         _hear(network.taps, inputs, step, state.values.reshape(-1)[first:])
-        _step(network, state, new, NOTHING)
+        _step(network, state, new)
         state, new = new, state
         kept = step - (n_steps - n_last)
         if kept >= 0:
@@ -168,8 +166,9 @@ def simulate_one_pooled(network, inputs, work, pool, times, out):
     pooling.empty(pool)
     for step in range(n_steps):
         _hear(network.taps, inputs, step, state.values.reshape(-1)[first:])
-        _step(network, state, new, pool)
+        _step(network, state, new)
         state, new = new, state
+        pooling.add(pool, state, len(network.ends))
         while done < len(times) and times[done] == step:
             _keep(network, state.values, out[done])
             done += 1

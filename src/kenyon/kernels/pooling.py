@@ -32,12 +32,6 @@ class Kept(NamedTuple):
         return self.mean + (self.activity + self.excess) * len(self.levels)
 
 
-class Nothing(NamedTuple):
-    """In place of a `Pool` where nothing is accumulated; kernels for it contain nothing of all this."""
-
-    n_levels: int
-
-
 class Pool(NamedTuple):
     """Sums of a block of episodes, or of one."""
 
@@ -50,9 +44,6 @@ class Pool(NamedTuple):
     counts: Rows  # of bytes
     totals: NDArray[np.uint32]  # as counts
     over: Rows
-
-
-NOTHING = Nothing(0)
 
 
 def pool_of(kept: Kept, rows: type[Rows], n_rows: int, levels: NDArray[np.float32] | Rows8) -> Pool:
@@ -77,28 +68,24 @@ def _level_of(levels, row):
 
 
 @njit
-def _add(pool, row, V):
-    if pool.mean:
-        store(pool.sums, row, load(pool.sums, row) + V)
+def add(pool, state, n_rows):
+    """Take the states after a step: a pass for each kind of sum, since one for all spills registers."""
     n_levels = uintp(pool.n_levels)
-    for k in range(row * n_levels, row * n_levels + n_levels):
-        level = _level(pool.levels, uintp(k))
-        if pool.activity:
-            store(pool.counts, uintp(k), count_above(load(pool.counts, uintp(k)), V, level))
-        if pool.excess:
-            store(pool.over, uintp(k), load(pool.over, uintp(k)) + relu(V - level))
-
-
-def add(pool, row, V):
-    """Take the state of the neuron, or neurons, of one row after a step."""
-    raise NotImplementedError  # compiled code only
-
-
-@overload(add)
-def _add_to(pool, row, V):
-    if pool.instance_class is Nothing:
-        return lambda pool, row, V: None
-    return lambda pool, row, V: _add(pool, row, V)
+    if pool.mean:
+        for row in range(uintp(n_rows)):
+            store(pool.sums, row, load(pool.sums, row) + load(state, row))
+    if pool.activity:
+        for row in range(uintp(n_rows)):
+            V = load(state, row)
+            for k in range(row * n_levels, row * n_levels + n_levels):
+                level = _level(pool.levels, uintp(k))
+                store(pool.counts, uintp(k), count_above(load(pool.counts, uintp(k)), V, level))
+    if pool.excess:
+        for row in range(uintp(n_rows)):
+            V = load(state, row)
+            for k in range(row * n_levels, row * n_levels + n_levels):
+                level = _level(pool.levels, uintp(k))
+                store(pool.over, uintp(k), load(pool.over, uintp(k)) + relu(V - level))
 
 
 @njit
