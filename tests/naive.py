@@ -3,15 +3,33 @@
 import numpy as np
 
 
-def run(W, W_in, leak, inputs):
+def run(W, W_in, leak, inputs, activation="relu", bias=0.0, delays=None):
     """States of one series after every step, shape (T, N)."""
     W, W_in = W.astype(np.float64), W_in.astype(np.float64)
+    inputs = np.asarray(inputs, np.float64)
+    f = np.tanh if activation == "tanh" else lambda drive: np.maximum(0, drive)
     V = np.zeros(W.shape[0])
     states = []
-    for s in np.asarray(inputs, np.float64):
-        V = (1 - leak) * V + leak * np.maximum(0, W_in @ s + W @ V)
+    for t, s in enumerate(inputs):
+        into = W_in @ s if delays is None else heard_with_delays(W_in, inputs, t, delays)
+        V = (1 - leak) * V + leak * f(into + W @ V + bias)
         states.append(V)
     return np.array(states)
+
+
+def heard_with_delays(W_in, inputs, t, delays):
+    """What each neuron hears of a series at step t: every channel through every tap, 0 beyond the ends."""
+    W_in, n_inputs = W_in.toarray() if hasattr(W_in, "toarray") else W_in, inputs.shape[1]
+    groups = np.array_split(np.arange(len(W_in)), np.size(delays.spacings))
+    total = np.zeros(len(W_in))
+    for group, spacing in zip(groups, np.atleast_1d(delays.spacings), strict=True):
+        for neuron in group:
+            for channel in range(n_inputs):
+                for tap in range(delays.taps):
+                    step = t - tap * spacing + (delays.taps // 2 * spacing if delays.centred else 0)
+                    if 0 <= step < len(inputs):
+                        total[neuron] += W_in[neuron, channel * delays.taps + tap] * inputs[step, channel]
+    return total
 
 
 def threefry(key, counter):

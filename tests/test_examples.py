@@ -29,6 +29,13 @@ def test_digits_by_row(capsys):
     assert stream[-1] > 0.85
 
 
+def test_connectome(capsys):
+    text = printed("connectome", capsys)
+    (own, *null), (blocks, *mixed) = scores(text, "accuracy"), scores(text, "within types")
+    assert min(own, *null) > 0.94
+    assert blocks > 0.7 > 0.3 > max(mixed)
+
+
 def test_japanese_vowels(capsys):
     text = printed("japanese_vowels", capsys, "aeon")
     assert min(scores(text, "cross-validated") + scores(text, "test part")) > 0.93

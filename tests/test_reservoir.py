@@ -83,8 +83,8 @@ def test_kernels_and_widths_give_the_same_bits(n_neurons, connections, task, mon
     reservoir = kn.Reservoir(n_neurons, seed=1, connections=min(connections, n_neurons))
     expected = gather(reservoir, task, 40, seed=2, batch_size=1)  # 32 lanes
     for few, rows in ((0, Rows8), (0, Rows16), (99, None)):  # None: one by one
-        monkeypatch.setattr("kenyon.reservoir.FEW_EPISODES", few)
-        monkeypatch.setattr("kenyon.reservoir._rows", lambda n, rows=rows: rows)
+        monkeypatch.setattr("kenyon.simulation.FEW_EPISODES", few)
+        monkeypatch.setattr("kenyon.simulation._rows", lambda n, rows=rows: rows)
         np.testing.assert_array_equal(gather(reservoir, task, 40, seed=2, batch_size=40).states, expected.states)
 
 

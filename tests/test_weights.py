@@ -304,3 +304,41 @@ def test_without_input_weights_learning_stays_at_chance():
     assert (kn.train(learners, reservoir, task, 900).argmax_accuracy > 0.9).all()
     with pytest.raises(kn.Diverged, match="all states are 0; check the inputs and W_in"):
         kn.train(learners, deaf, task, 1000)
+
+
+def degrees(W):
+    present = np.asarray(W) != 0
+    return present.sum(axis=0).tolist(), present.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (30, 12), (1, 5), (5, 1)])
+def test_rewiring_keeps_degrees_and_the_weights_of_each_row(shape):
+    rng = np.random.default_rng(0)
+    W = rng.normal(size=shape) * (rng.random(shape) < rng.random(shape[1]))
+    before = W.copy()
+    null = kn.rewire(W, seed=1)
+    np.testing.assert_array_equal(W, before)
+    assert degrees(null.toarray()) == degrees(W)
+    for old, new in zip(W, null.toarray(), strict=True):
+        assert sorted(old[old != 0]) == sorted(new[new != 0])
+    assert (null != kn.rewire(sparse.coo_array(W), seed=1)).nnz == 0
+    if min(shape) > 1:
+        assert (null != kn.rewire(W, seed=2)).nnz > 0
+
+
+def test_rewiring_makes_no_loops_where_there_were_none_and_loses_blocks():
+    rng = np.random.default_rng(0)
+    block = np.kron(np.eye(2), np.ones((20, 20))) * (rng.random((40, 40)) < 0.4)
+    np.fill_diagonal(block, 0)
+    null = kn.rewire(block, seed=0).toarray()
+    assert not null.diagonal().any()
+    assert degrees(null) == degrees(block)
+    within = null[:20, :20].sum() + null[20:, 20:].sum()
+    assert within / null.sum() == pytest.approx(0.5, abs=0.1)
+    np.testing.assert_array_equal(kn.rewire(block, rounds=0).toarray(), block)
+
+
+def test_rewiring_refuses_what_is_no_matrix():
+    for W in (np.ones(3), "W", [[np.nan]], sparse.coo_array(np.ones(3)), np.ones((2, 2)) * 1j):
+        with pytest.raises(ValueError, match="W"):
+            kn.rewire(W)

@@ -54,5 +54,8 @@ from kenyon.saving import load as load
 from kenyon.tasks import SequenceTask as SequenceTask
 from kenyon.tasks import StaticTask as StaticTask
 from kenyon.tasks import Task as Task
+from kenyon.timing import Delays as Delays
+from kenyon.timing import LogUniform as LogUniform
+from kenyon.weights import rewire as rewire
 
 __all__: list[str]

@@ -20,19 +20,21 @@ def equal_lengths(series: NDArray[np.float32]) -> Episodes:
     """Return series of equal lengths as the kernels take them."""
     n, n_steps, n_channels = series.shape
     shown = np.arange(n * n_steps, dtype=np.intp).reshape(n, n_steps)
-    return Episodes(series.reshape(-1, n_channels), shown, 1, np.float32(0), False, np.zeros((n, 2), np.uint32))
+    keys, starts = np.zeros((n, 2), np.uint32), np.zeros(n, np.intp)
+    return Episodes(series.reshape(-1, n_channels), shown, 1, np.float32(0), False, keys, starts)
 
 
 def padded(series: Sequence[NDArray[np.float32]]) -> Episodes:
-    """Align series at their ends. Until its first input a network at rest stays at rest, exactly."""
+    """Align series at their ends, with silence before the shorter ones."""
     lengths = np.array([len(values) for values in series])
     n_steps = int(lengths.max())
     silence = np.zeros((1, series[0].shape[1]), np.float32)
-    starts = 1 + np.cumsum(lengths) - lengths
-    shown = np.arange(n_steps) - (n_steps - lengths)[:, None]
-    shown = np.where(shown >= 0, shown + starts[:, None], 0)
+    rows = 1 + np.cumsum(lengths) - lengths
+    starts = n_steps - lengths
+    shown = np.arange(n_steps) - starts[:, None]
+    shown = np.where(shown >= 0, shown + rows[:, None], 0)
     keys = np.zeros((len(series), 2), np.uint32)
-    return Episodes(np.concatenate([silence, *series]), shown, 1, np.float32(0), False, keys)
+    return Episodes(np.concatenate([silence, *series]), shown, 1, np.float32(0), False, keys, starts)
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:

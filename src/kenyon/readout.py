@@ -1,6 +1,7 @@
 """The readout of a reservoir: x = relu(V - theta), y = W x, and a choice drawn from softmax(y).
 
-With the code "on_off" each neuron is read twice: x = [relu(V - theta_on), relu(theta_off - V)], 2 n_neurons units.
+With the code "on_off" each neuron is read twice: x = [relu(V - theta_on), relu(theta_off - V)], 2 n_neurons units. With
+the code "signed", for states on both sides of 0, x = sign(V) relu(|V| - theta).
 """
 
 import os
@@ -12,17 +13,18 @@ from numpy.typing import NDArray
 from kenyon import _checks
 
 NO_THETA = np.zeros(0, np.float32)
-CODES = ("on", "on_off")  # which sides of a neuron's states have a unit: above a threshold, or also below another
-ON_OFF = CODES[1]
+# How thresholds act: a unit above a threshold; another one below a second threshold; or one unit on both sides of 0.
+CODES = ("on", "on_off", "signed")
+ON_OFF, SIGNED = CODES[1:]
 
 
 class Readout(NamedTuple):
     """A trained readout, to be applied to states V of shape (n, n_neurons).
 
     Without thresholds it reads V itself, or (V - shift) scale where these are given. Units are neurons; with the code
-    "on_off", those of the first half are active above their thresholds, and those of the second half below theirs. Its
-    choices are drawn from softmax(y / temperature); with a temperature of 0 it takes the largest output, the first of
-    several.
+    "on_off", those of the first half are active above their thresholds, and those of the second half below theirs; with
+    the code "signed", units are active where |V| is above their thresholds, and x has the sign of V. Its choices are
+    drawn from softmax(y / temperature); with a temperature of 0 it takes the largest output, the first of several.
     """
 
     W: NDArray[np.float32]  # (n_classes, n_units)
@@ -32,7 +34,7 @@ class Readout(NamedTuple):
     scale: NDArray[np.float32] | None = None
     temperature: float = 1.0  # of its choices
     bias: NDArray[np.float64] | None = None  # (n_classes,): added to y
-    code: str = "on"  # or "on_off"
+    code: str = "on"  # or "on_off", or "signed"
 
     @property
     def n_neurons(self) -> int:
@@ -62,6 +64,8 @@ class Readout(NamedTuple):
         _checks.flag("thresholds", self.thresholds)
         if _checks.one_of("code", self.code, CODES) == ON_OFF and (n % 2 or not self.thresholds):
             raise ValueError('code="on_off" needs thresholds, and two units for each neuron: W has an odd number')
+        if self.code == SIGNED and not self.thresholds:
+            raise ValueError('code="signed" needs thresholds')
         if 0.0 < _checks.real("temperature", self.temperature, 0.0, _checks.BIG) < _checks.SMALL:
             raise ValueError(f"temperature must be 0 or at least {_checks.SMALL:g}, not {self.temperature}")
         left_out = self.theta is None or (isinstance(self.theta, np.ndarray) and self.theta.shape == (0,))
@@ -88,7 +92,12 @@ def completed(readout: Readout) -> Readout:
 
 
 def encoded(V: NDArray[np.float32], theta: NDArray[np.float32], code: str) -> NDArray[np.float32]:
-    """Return x = relu(V - theta); with the code "on_off" followed by relu(theta - V) at the second half of theta."""
+    """Return x = relu(V - theta); with the code "on_off" followed by relu(theta - V) at the second half of theta.
+
+    With the code "signed", return x = sign(V) relu(|V| - theta).
+    """
+    if code == SIGNED:
+        return np.asarray(np.sign(V) * np.maximum(np.abs(V) - theta, np.float32(0)))
     if code != ON_OFF:
         return np.asarray(np.maximum(V - theta, np.float32(0)))
     n = V.shape[1]

@@ -1,6 +1,8 @@
 """A reservoir: a fixed random network of leaky neurons.
 
-    V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + rho W V(t) ],    V(0) = 0 at the start of every episode
+    V(t+1) = (1-a) V(t) + a f[ W_in s(t) + rho W V(t) + b ],    V(0) = 0 at the start of every episode
+
+with f = relu or tanh and, in most reservoirs, without a bias b. With delays W_in hears the inputs at other steps too.
 
 Nothing that is learned feeds back into it, so states are simulated once and every learner reads the same stream.
 """
@@ -17,30 +19,33 @@ from scipy import sparse
 
 from kenyon import _checks, _seeding, connectivity
 from kenyon.chunks import chunks, drain, equal_lengths, in_order, padded
-from kenyon.kernels import one_episode
-from kenyon.kernels.inputs import Episodes, trace, work_space
-from kenyon.kernels.lanes import LANES, Rows, Rows8, Rows16, Rows32
-from kenyon.kernels.many_episodes import Network, network, simulate
-from kenyon.kernels.one_episode import SortedNetwork, simulate_one, sorted_network
+from kenyon.kernels.inputs import Episodes
+from kenyon.kernels.many_episodes import Network
+from kenyon.kernels.neurons import ACTIVATIONS
+from kenyon.kernels.one_episode import SortedNetwork
+from kenyon.kernels.pooling import Kept
+from kenyon.simulation import chunk_size, lay_out, run_episodes, run_pooled
 from kenyon.tasks import Task
-from kenyon.weights import PARTS, checked, digest, own_weights, read_only, scaled, single
+from kenyon.timing import Delays, LogUniform, spread
+from kenyon.weights import PARTS, checked, digest, own_vector, own_weights, read_only, scaled, single
 
-STATES_PER_CHUNK = 2**19  # states that a thread computes at a time: 512 episodes of 1000 neurons
 EPISODES_PER_CHUNK = 1000  # episodes that learners take at a time
-FEW_EPISODES = 2  # up to this number, episodes are faster one by one than in lanes
-CHECKED = ("n_neurons", "n_inputs", "leak_rate")  # settings that kernels depend on
 INSTEAD = "make another, with Reservoir.from_weights(W_in=..., W=..., leak_rate=...) for weights of your own"
 SETTINGS: dict[str, Callable[[str, Any], Any]] = {  # those of a reservoir, and what they may be
     "n_neurons": partial(_checks.integer, low=1, high=2**31),
     "n_inputs": partial(_checks.integer, low=1, high=2**31),
-    "leak_rate": partial(_checks.real, low=0.0, high=1.0, open_low=True),
+    "leak_rate": lambda name, value: _leak_rate(name, value),
     "spectral_radius": partial(_checks.real, low=0.0, high=_checks.LARGE),
     "connections": partial(_checks.real, low=0.0),
     "input_weights": partial(_checks.one_of, allowed=connectivity.INPUT_FORMS),
     "input_connections": partial(_checks.real, low=1.0),
     "input_gain": partial(_checks.real, low=0.0, high=_checks.LARGE, open_low=True),
+    "activation": partial(_checks.one_of, allowed=tuple(ACTIVATIONS)),
+    "delays": lambda name, value: None if value is None else _checks.instance(name, value, Delays),
+    "bias_scale": partial(_checks.real, low=0.0, high=_checks.LARGE),
 }
-STATE = {*SETTINGS, "seed", "weights_sha256", "W", "W_in"}  # what a reservoir consists of
+PLAIN: dict[str, Any] = {"activation": "relu", "delays": None, "bias_scale": 0.0, "bias": None}  # kept only if other
+STATE = {*SETTINGS, "leak_range", "seed", "weights_sha256", "W", "W_in", "bias"}  # what a reservoir consists of
 DERIVED = {"_network", "_sorted", "_laid_out", "_radius"}  # what is computed from it
 
 
@@ -72,7 +77,7 @@ class ReservoirProtocol(Protocol):
 
 
 class Reservoir:
-    """A reservoir of leaky, rectifying neurons, with random weights; `from_weights` takes your own.
+    """A reservoir of leaky neurons, with random weights; `from_weights` takes your own.
 
     A reservoir cannot be changed once it is made.
 
@@ -81,7 +86,8 @@ class Reservoir:
     n_neurons
         Number of neurons, N.
     leak_rate
-        a in (0, 1]: the share of a neuron's state that is replaced at every step.
+        a in (0, 1]: the share of a neuron's state that is replaced at every step. A number for all neurons; an array
+        with one for each; or `LogUniform(low, high)`, from which the seed draws one for each.
     spectral_radius
         rho: the modulus of the largest eigenvalue of the recurrent weights; 0 without connections.
     seed
@@ -101,11 +107,23 @@ class Reservoir:
         refused for "gaussian". By default 6, at most half of the channels: with more, neurons hardly differ.
     input_gain
         A factor on all input weights.
+    activation
+        What a neuron makes of the sum of its inputs: "relu" or "tanh".
+    delays
+        Let neurons hear their inputs at several times: `Delays`, or None. The weight of an input connection is then
+        spread over its taps in random proportions.
+    bias_scale
+        Standard deviation of a constant input to each neuron, drawn from a normal distribution; 0 for none.
 
     Attributes
     ----------
     W, W_in
-        The weights, as SciPy sparse arrays of float32 that cannot be edited; rho is in W, the gain in W_in.
+        The weights, as SciPy sparse arrays of float32 that cannot be edited; rho is in W, the gain in W_in. With delays
+        W_in has shape (n_neurons, n_inputs taps), the taps of a channel one after another.
+    leak_range
+        What leak rates were drawn from, if they were; `leak_rate` is then an array.
+    bias
+        The constant input to each neuron, or None.
     spectral_radius
         Of W. For weights of your own it is computed when it is first asked for.
     weights_sha256
@@ -115,7 +133,12 @@ class Reservoir:
 
     n_neurons: int
     n_inputs: int
-    leak_rate: float
+    leak_rate: float | NDArray[np.float32]
+    leak_range: LogUniform | None = None
+    activation: str = "relu"
+    delays: Delays | None = None
+    bias_scale: float | None = 0.0
+    bias: NDArray[np.float32] | None = None
     connections: float | None = None
     input_weights: str | None = None
     input_connections: float | None = None
@@ -131,7 +154,7 @@ class Reservoir:
     def __init__(
         self,
         n_neurons: int = 1000,
-        leak_rate: float = 0.025,
+        leak_rate: float | LogUniform | ArrayLike = 0.025,
         spectral_radius: float = 0.8,
         seed: int = 0,
         *,
@@ -140,23 +163,42 @@ class Reservoir:
         input_weights: str = "lognormal",
         input_connections: float | None = None,
         input_gain: float = 1.0,
+        activation: str = "relu",
+        delays: Delays | None = None,
+        bias_scale: float = 0.0,
     ) -> None:
         given = {
             "n_neurons": n_neurons, "n_inputs": n_inputs, "leak_rate": leak_rate, "spectral_radius": spectral_radius,
             "connections": connections, "input_weights": input_weights, "input_connections": input_connections,
-            "input_gain": input_gain,
+            "input_gain": input_gain, "activation": activation, "delays": delays, "bias_scale": bias_scale,
         }  # fmt: skip
         own: dict[str, Any] = {**check_settings(given), "seed": _checks.seed(seed)}
-        rng, rng_in = (_seeding.generator(own["seed"], "network", part) for part in ("recurrent", "input"))
+        parts = ("recurrent", "input", "taps", "bias")
+        rng, rng_in, rng_taps, rng_bias = (_seeding.generator(own["seed"], "network", part) for part in parts)
         W = connectivity.recurrent(own["n_neurons"], own["connections"], own["spectral_radius"], rng)
         W_in = connectivity.inputs(own["input_weights"], own["n_neurons"], own["n_inputs"], input_connections, rng_in)
         if own["connections"] == 0:
             own["spectral_radius"] = 0.0
+        if own["delays"] is not None:
+            W_in = spread(own["delays"], W_in, rng_taps)
+        if own["bias_scale"] > 0:
+            own["bias"] = (own["bias_scale"] * rng_bias.standard_normal(own["n_neurons"])).astype(np.float32)
+        if isinstance(own["leak_rate"], LogUniform):
+            own["leak_range"] = own["leak_rate"]
+            own["leak_rate"] = own["leak_range"].draw(own["n_neurons"], own["seed"])
         self.__setstate__({**own, "W": W, "W_in": np.float32(own["input_gain"]) * W_in})
 
     @classmethod
     def from_weights(
-        cls, *, W_in: Any, W: Any = None, leak_rate: float = 0.025, spectral_radius: float | None = None
+        cls,
+        *,
+        W_in: Any,
+        W: Any = None,
+        leak_rate: float | ArrayLike = 0.025,
+        spectral_radius: float | None = None,
+        activation: str = "relu",
+        delays: Delays | None = None,
+        bias: ArrayLike | None = None,
     ) -> Self:
         """Make a reservoir with weights of your own, such as a connectome's.
 
@@ -166,30 +208,38 @@ class Reservoir:
         ----------
         W_in
             Weights from the inputs to the neurons, shape (n_neurons, n_inputs): an array, a DataFrame or a SciPy sparse
-            matrix of any format. Row i holds what neuron i receives.
+            matrix of any format. Row i holds what neuron i receives. With delays, shape (n_neurons, n_inputs taps):
+            column c taps + k is channel c through its tap k, of which the first is the latest.
         W
             Weights between the neurons, shape (n_neurons, n_neurons): W[i, j] is that from neuron j to neuron i. None
             leaves the neurons unconnected.
         leak_rate
-            As in `Reservoir`.
+            As in `Reservoir`, but not drawn: `LogUniform(low, high).draw(n_neurons)` is.
         spectral_radius
             Scale W to this spectral radius; by default the weights are taken as they are.
+        activation, delays
+            As in `Reservoir`. Whether delays are balanced makes no difference here: the weights are yours.
+        bias
+            A constant input to each neuron, shape (n_neurons,).
         """
-        leak_rate = check_setting("leak_rate", leak_rate)
         W_in, W = own_weights(W_in, W)
+        n_neurons, n_columns = W_in.shape
+        n_taps = 1 if check_setting("delays", delays) is None or delays is None else delays.taps
+        if n_columns % n_taps:
+            raise ValueError(f"W_in must have {n_taps} columns for each input, one per tap, not {n_columns} in all")
+        if isinstance(check_setting("leak_rate", leak_rate), LogUniform):
+            raise ValueError("leak_rate must be a number or an array here; LogUniform(...).draw(n_neurons) makes one")
         if spectral_radius is not None:
             spectral_radius = check_setting("spectral_radius", spectral_radius)
             W = scaled(W, spectral_radius)
-        W, W_in = (single(weights) for weights in (W, W_in))
-        n_neurons, n_inputs = W_in.shape
+        state = {
+            "n_neurons": n_neurons, "n_inputs": n_columns // n_taps, "leak_rate": _leaks(leak_rate, n_neurons),
+            "spectral_radius": spectral_radius, "activation": check_setting("activation", activation),
+            "delays": delays, "bias": None if bias is None else own_vector("bias", bias, n_neurons),
+            "W": single(W), "W_in": single(W_in),
+        }  # fmt: skip
         made = cls.__new__(cls)
-        made.__setstate__(
-            {
-                "n_neurons": n_neurons, "n_inputs": n_inputs, "leak_rate": leak_rate,
-                "spectral_radius": spectral_radius, "weights_sha256": digest(W, W_in),
-                "W": W, "W_in": W_in,
-            }
-        )  # fmt: skip
+        made.__setstate__({**state, "weights_sha256": _digest(state)})
         return made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -203,19 +253,25 @@ class Reservoir:
         """
         if type(self) is Reservoir and (unknown := state.keys() - STATE):
             raise ValueError(f"a reservoir has no {', '.join(sorted(unknown))}")
-        n_neurons, n_inputs, leak_rate = (check_setting(name, state[name]) for name in CHECKED)
-        for name, width in (("W", n_neurons), ("W_in", n_inputs)):
+        state = {name: value for name, value in state.items() if not _is_plain(name, value)}
+        full = {**PLAIN, **state}
+        n_neurons, n_inputs, activation, delays = (
+            check_setting(name, full[name]) for name in ("n_neurons", "n_inputs", "activation", "delays")
+        )
+        own: dict[str, Any] = {"leak_rate": _leaks(state["leak_rate"], n_neurons)}
+        if full["bias"] is not None:
+            own["bias"] = own_vector("bias", full["bias"], n_neurons)
+        for name, width in (("W", n_neurons), ("W_in", n_inputs * (1 if delays is None else delays.taps))):
             if state[name].shape != (n_neurons, width):
                 raise ValueError(f"{name} must have shape {(n_neurons, width)}, not {state[name].shape}")
-            state = {**state, name: read_only(checked(name, state[name]))}
-        recorded = state.get("weights_sha256")
-        if recorded is not None and recorded != digest(state["W"], state["W_in"]):
+            own[name] = read_only(checked(name, state[name]))
+        state.update(own)
+        if state.get("weights_sha256") not in (None, _digest(state)):
             raise ValueError("W and W_in are not those of weights_sha256")
-        both = sparse.hstack([state["W"], state["W_in"]], format="csr")
+        leaks = np.ascontiguousarray(np.broadcast_to(np.float32(own["leak_rate"]), n_neurons))
+        networks = lay_out(state["W"], state["W_in"], leaks, activation, delays, own.get("bias"))
         laid_out = {name: {part: getattr(state[name], part) for part in PARTS} for name in ("W", "W_in")}
-        vars(self).update(
-            state, _network=network(both, leak_rate), _sorted=sorted_network(both, leak_rate), _laid_out=laid_out
-        )
+        vars(self).update(state, _network=networks[0], _sorted=networks[1], _laid_out=laid_out)
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._refuse(name, "set")
@@ -250,9 +306,11 @@ class Reservoir:
     def __repr__(self) -> str:
         known = vars(self)["spectral_radius"]
         radius = "own weights" if known is None else f"spectral radius {known:g}"
+        leak = f"{np.min(self.leak_rate):g}" + ("" if isinstance(self.leak_rate, float) else " or more")
+        more = ("" if self.activation == "relu" else f", {self.activation}") + (", delays" if self.delays else "")
         return (
             f"<Reservoir: {self.n_neurons} neurons, {self.n_inputs} inputs, {self.W.nnz} connections, "
-            f"leak rate {self.leak_rate:g}, {radius}>"
+            f"leak rate {leak}, {radius}{more}>"
         )
 
     @overload
@@ -345,20 +403,26 @@ class Reservoir:
         return (whole.part(first, batch_size) for whole in done for first in range(0, len(whole.items), batch_size))
 
     def _chunk(self, n_episodes: int, threads: int) -> int:
-        """Episodes that a thread takes at a time: enough to fill lanes, few enough for memory and for all threads."""
-        most = max(4 * LANES, min(512, STATES_PER_CHUNK // self.n_neurons // LANES * LANES))
-        return max(1, min(most, -(-n_episodes // threads)))
+        return chunk_size(self.n_neurons, n_episodes, threads)
 
     def _simulate(self, episodes: Episodes, out: NDArray[np.float32]) -> None:
-        """Call the kernel that suits the number of episodes; raise an error if a state overflows."""
-        if len(out) <= FEW_EPISODES:
-            inputs = np.empty((len(out), episodes.shown.shape[1] * episodes.steps, self.n_inputs), np.float32)
-            trace(episodes, work_space(Rows8, 0, self.n_inputs), inputs)
-            room = one_episode.work_space(self._sorted, self.n_inputs)
-            finite = all(simulate_one(self._sorted, s, room, V) for s, V in zip(inputs, out, strict=True))
-        else:
-            work = work_space(_rows(len(out)), self.n_neurons, self.n_inputs)
-            finite = simulate(self._network, episodes, work, out)
+        """Fill `out` with the last states of episodes; raise an error if a state overflows."""
+        self._check_finite(run_episodes((self._network, self._sorted), episodes, out))
+
+    def _pooled(
+        self,
+        series: NDArray[np.float32] | Sequence[NDArray[np.float32]],
+        kept: Kept,
+        times: NDArray[np.intp],
+        threads: int,
+    ) -> NDArray[np.float32]:
+        """Return what is kept of series: see `run_pooled`."""
+        self._check_unedited()
+        out, finite = run_pooled((self._network, self._sorted), series, kept, times, threads)
+        self._check_finite(finite and bool(np.isfinite(out).all()))
+        return out
+
+    def _check_finite(self, finite: bool) -> None:
         if not finite:
             known = vars(self)["spectral_radius"]
             raise ValueError(
@@ -439,6 +503,35 @@ def check_reservoir(reservoir: Any) -> ReservoirProtocol:
     return reservoir  # type: ignore[no-any-return]
 
 
-def _rows(n_episodes: int) -> type[Rows]:
-    """Choose the number of lanes, which affects only the time it takes."""
-    return Rows8 if n_episodes <= 8 else Rows16 if n_episodes <= 16 else Rows32
+def _leak_rate(name: str, value: Any) -> float | LogUniform | NDArray[np.float32]:
+    """Return a leak rate: a number, one for each neuron, or a range to draw from."""
+    if isinstance(value, LogUniform):
+        _checks.real(f"{name}.high", value.high, 0.0, 1.0)
+        return value
+    has_values = hasattr(value, "__array__") and not isinstance(value, type)
+    if not isinstance(value, (list, tuple)) and not (has_values and np.ndim(value)):
+        return _checks.real(name, value, 0.0, 1.0, open_low=True)
+    rates = _checks.single(name, _checks.numbers(name, value, "(n_neurons,)", 1))
+    if not ((rates > 0) & (rates <= 1)).all():
+        raise ValueError(f"{name} must be above 0 and at most 1 for all neurons, not {_checks.short_repr(value)}")
+    return rates
+
+
+def _is_plain(name: str, value: Any) -> bool:
+    """Tell whether a part of a reservoir is as in most, and so not worth keeping."""
+    return name in PLAIN and not isinstance(value, np.ndarray) and bool(value == PLAIN[name])
+
+
+def _leaks(given: Any, n_neurons: int) -> float | NDArray[np.float32]:
+    """Return a checked leak rate as a number, or as an array with one for each neuron."""
+    rate = _leak_rate("leak_rate", given)
+    if isinstance(rate, LogUniform):
+        raise ValueError("leak_rate must be drawn before it is used")
+    return rate if isinstance(rate, float) else own_vector("leak_rate", rate, n_neurons)
+
+
+def _digest(state: dict[str, Any]) -> str:
+    """Return the digest of weights of a user's own, and of other numbers that they gave for each neuron."""
+    bias, leak_rate = state.get("bias"), state["leak_rate"]
+    given = [vector for vector in (bias, leak_rate) if isinstance(vector, np.ndarray)]
+    return digest(state["W"], state["W_in"], *given)

@@ -28,6 +28,7 @@ LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Norma
 CLASSES = {  # that a model is made of, by module
     "estimators": "ReservoirClassifier ReservoirRegressor ReservoirTransformer ThresholdReadout ThresholdRegressor",
     "estimators._training": "Named Training Units",
+    "estimators._pooling": "Pooling",
     "estimators._encoding": "RowEncoder Scaling SeriesEncoder",
     "kernels.learning": "Networks",
     "learning.controls": "RLSState RecursiveLeastSquares",
@@ -38,6 +39,7 @@ CLASSES = {  # that a model is made of, by module
     "learning.state": "Percentile State",
     "readout": "Readout",
     "reservoir": "Reservoir",
+    "timing": "Delays LogUniform",
 }
 MODULES = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
 BY_ATTRIBUTES = {*CLASSES["estimators"].split()}  # built without their constructors

@@ -129,7 +129,7 @@ class Task:
         episodes = self.episodes(draw)
         n_channels = len(self.odours.channels)
         out = np.empty((len(episodes.shown), self.n_steps, n_channels), np.float32)
-        trace(episodes, work_space(Rows32, 0, n_channels), out)
+        trace(episodes, work_space(Rows32, n_channels, n_channels), out)
         return out
 
     def episodes(self, draw: Draw) -> Episodes:
@@ -139,7 +139,8 @@ class Task:
         if keys.shape != (len(items), 2):
             raise ValueError(f"draw.keys must have shape ({len(items)}, 2), not {keys.shape}")
         common = self.noise_kind == "common"
-        return Episodes(self.odours.scaled, self.items[items], self.steps, np.float32(self.noise), common, keys)
+        starts = np.zeros(len(items), np.intp)
+        return Episodes(self.odours.scaled, self.items[items], self.steps, np.float32(self.noise), common, keys, starts)
 
 
 class StaticTask(Task):

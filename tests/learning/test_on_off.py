@@ -246,7 +246,7 @@ def test_a_transformer_gives_both_sides():
 
 
 def test_mistakes_are_refused():
-    with pytest.raises(ValueError, match="code must be one of 'on', 'on_off', not 'off'"):
+    with pytest.raises(ValueError, match="code must be one of 'on', 'on_off', 'signed', not 'off'"):
         kn.Normalised(code="off")
     with pytest.raises(ValueError, match="code = 'on_off' would do nothing here"):
         kn.GradientWeights(code="on_off")

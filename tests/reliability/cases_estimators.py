@@ -33,7 +33,9 @@ SETTINGS = {
     "input_scaling": words("range", "channel", "overall"), "epochs": counts(3), "early_stopping": anything(),
     "validation_fraction": reals(), "patience": anything(), "class_weight": WEIGHT, "warm_start": anything(),
     "n_jobs": counts(2), "verbose": counts(0), "random_state": STATE, "both_signs": anything(), "features": words("V", "x"),
-    "percentile": reals(),
+    "percentile": reals(), "activation": words("relu", "tanh"), "delays": words(kn.Delays(3), kn.Delays, 3),
+    "pooling": words("last", "mean", 2, ["mean", "activity"], ("excess", 3), [], ["last", "last"], [["mean"]], {"mean"}),
+    "pooling_percentiles": words((50,), [10, 90], (), (101,), ("a",), 50, np.array([5.0])),
 }  # fmt: skip
 LARGE = ("X", "spectral_radius", "inputs")  # what the error names when states overflow
 

@@ -123,8 +123,20 @@ for name, task in {"Task": TASK.split(2)[0], "StaticTask": TASK, "SequenceTask":
     case(f"{name}.names", task.names, lambda: {"item": 1}, {"item": anything()})
 
 
+LEAKS = np.arange(1, 11) / 16
+case("LogUniform", kn.LogUniform, lambda: {"low": 0.25, "high": 0.5}, {"low": reals(), "high": reals()},
+     words={"low": ("low", "high")})  # fmt: skip
+case(
+    "LogUniform.draw", kn.LogUniform(0.25, 0.5).draw, lambda: {"n": 4, "seed": 1}, {"n": counts(50), "seed": anything()}
+)
+case("Delays", kn.Delays, lambda: {"taps": 3, "spacings": (1, 2), "centred": True, "balanced": True},
+     {"taps": counts(50), "spacings": counts(50) | words((1, 0), [2, 3], (), np.array([1, 2]), (1.5,), ("1",)),
+      "centred": anything(), "balanced": anything()},
+     words={"centred": ("centred",), "spacings": ("spacings",)})  # fmt: skip
 case("Reservoir", kn.Reservoir, lambda: {"n_neurons": 10, "n_inputs": 5, "connections": 3.0},
-     {"n_neurons": counts(50), "leak_rate": reals(), "spectral_radius": reals(), "seed": anything(),
+     {"n_neurons": counts(50), "leak_rate": reals() | arrays(LEAKS) | words(kn.LogUniform(0.1, 2.0)),
+      "spectral_radius": reals(), "seed": anything(), "activation": words("relu", "tanh"), "bias_scale": reals(),
+      "delays": words(kn.Delays(), kn.Delays(3, (1, 2)), kn.Delays),
       "n_inputs": counts(50), "connections": reals(), "input_connections": reals(), "input_gain": reals(),
       "input_weights": words(*connectivity.INPUT_FORMS)},
      see=lambda reservoir: [reservoir.W, reservoir.W_in],
@@ -134,10 +146,14 @@ matrices = [sparse.csr_array(W), sparse.coo_matrix(W), sparse.csc_array(W * np.n
             sparse.csr_array(W_IN), sparse.coo_array(np.ones(3)), sparse.csr_array(W * 1j), sparse.dok_array((6, 6))]  # fmt: skip
 case("Reservoir.from_weights", kn.Reservoir.from_weights,
      lambda: {"W_in": W_IN, "W": W, "leak_rate": 0.3, "spectral_radius": 0.9},
-     {"W_in": arrays(W_IN) | words(*matrices), "W": arrays(W) | words(*matrices), "leak_rate": reals(),
-      "spectral_radius": reals()},
-     clothes={"W_in": W_IN, "W": W}, see=lambda reservoir: [reservoir.W, reservoir.W_in],
-     words={"W_in": ("W_in", "W"), "W": ("W", "spectral_radius"), "spectral_radius": ("spectral_radius", "W")})  # fmt: skip
+     {"W_in": arrays(W_IN) | words(*matrices), "W": arrays(W) | words(*matrices), "leak_rate": reals() | arrays(LEAKS[:6]),
+      "spectral_radius": reals(), "activation": words("relu", "tanh"), "delays": words(kn.Delays(3), kn.Delays),
+      "bias": arrays(LEAKS[:6])},
+     clothes={"W_in": W_IN, "W": W, "bias": LEAKS[:6], "leak_rate": LEAKS[:6]}, see=lambda reservoir: [reservoir.W, reservoir.W_in],
+     words={"W_in": ("W_in", "W"), "W": ("W", "spectral_radius"), "spectral_radius": ("spectral_radius", "W"),
+            "delays": ("delays", "W_in")})  # fmt: skip
+case("rewire", kn.rewire, lambda: {"W": W, "seed": 0, "rounds": 2},
+     {"W": arrays(W) | words(*matrices), "seed": anything(), "rounds": counts(50)}, clothes={"W": W})  # fmt: skip
 case("Reservoir.run", RESERVOIR.run, lambda: {"inputs": INPUTS, "trajectory": False, "threads": 1},
      {"inputs": arrays(INPUTS), "trajectory": anything(), "threads": counts(4)}, clothes={"inputs": INPUTS},
      words={"inputs": TOO_LARGE})  # fmt: skip

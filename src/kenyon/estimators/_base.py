@@ -141,7 +141,9 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         drawn = Selection(series, sample.draw(_seeding.generator(self._seed, "estimator", "calibration")))
         self.encoder_ = self._encoder(drawn, self._seed)
         V = self._calibrate(drawn, self._seed)
-        self._training = _training.begin(self.learner, V, n_outputs, self._rule, self._seed, signed=self._signed)
+        learner = _training.two_sided(self.learner) if getattr(self, "activation", None) == "tanh" else self.learner
+        options = {"signed": self._signed, "n_parts": self.encoder_.n_parts}
+        self._training = _training.begin(learner, V, n_outputs, self._rule, self._seed, **options)
         self._passes, self.learning_curve_ = 0, {"epoch": np.empty(0, int), "training": np.empty(0)}
 
     def _states(self, series: Series) -> States:
@@ -295,12 +297,14 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         - `activity`: the share of series in which it is active; the mean over neurons is `coding_level_`.
         - `side`: with `learner__code="on_off"`, which has two rows for each neuron: "on" for its unit above a
           threshold, "off" for the one below another.
+        - `pooling`: where several numbers are read of each neuron, which have a row each: which of them.
         """
         check_is_fitted(self)
         size = TARGET if isinstance(self._rule, Regression) else 1.0
         specificity = getattr(self, "specificity_", None)
-        n_neurons = self.readout_.n_neurons
-        return rank(self.readout_.W / size, self.theta_, self._activity, self._spread, specificity, n_neurons)
+        names = getattr(getattr(self.encoder_, "pooling", None), "names", [""])
+        measured = self.theta_, self._activity, self._spread, specificity
+        return rank(self.readout_.W / size, *measured, self.readout_.n_neurons, names)
 
     def plot_learning_curve(self, *, ax: Axes | None = None) -> LearningCurveDisplay:
         """Plot the score of each pass."""

@@ -14,6 +14,7 @@ from kenyon import _checks, _looks
 from kenyon._looks import BLUE, GREY, ORANGE
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import naming
+from kenyon.readout import SIGNED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,6 +168,7 @@ class CodeDisplay(_Display):
         _check_learned(estimator)
         check_aligned(X, y)
         code = estimator.code(X)
+        code = np.abs(code) if estimator.readout_.code == SIGNED else code
         labels = None if y is None else _same_length("y", y, len(code), kinds="fiubUSO")
         with naming("y"):
             order = np.arange(len(code)) if labels is None else np.argsort(labels, kind="stable")

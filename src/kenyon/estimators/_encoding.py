@@ -4,6 +4,7 @@ Channels are shifted by their means and divided by their ranges in double precis
 while a channel that hardly ever leaves rest stays as quiet as it is; then all are divided by a common factor. A few
 extreme series do not count for the ranges. An additional constant channel lets neurons differ in what they respond to.
 The leak follows the length of the series: a = 3 / T, so that the last state remembers the whole series, its end best.
+With delays, whose taps may not hear a constant, neurons have a bias instead of the constant channel.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kenyon import _checks
+from kenyon import _checks, _seeding
+from kenyon.estimators._pooling import LEVEL_SERIES, WORDS, Pooling
 from kenyon.estimators._series import Series, chunks
 from kenyon.reservoir import Reservoir
 
@@ -114,23 +116,46 @@ class SeriesEncoder(NamedTuple):
     scaling: Scaling
     reservoir: Reservoir
     n_steps: int  # steps for which a static row is shown
+    pooling: Pooling = Pooling((WORDS[0],))
+
+    @property
+    def n_parts(self) -> int:
+        """How many numbers are kept of each neuron."""
+        return len(self.pooling.names)
 
     @property
     def width(self) -> int:
         """Number of states."""
-        return self.reservoir.n_neurons
+        return self.reservoir.n_neurons * self.n_parts
 
     def states(self, series: Series, threads: int) -> NDArray[np.float32]:
-        """Return the state V of each series at its end, shape (n, n_neurons)."""
+        """Return the state V of each series at its end, or what else is kept of it, shape (n, width)."""
+        inputs = self._inputs(series)
+        if self.pooling.plain:
+            return self.reservoir.run(inputs, threads=threads)
+        return self.pooling.read(self.reservoir, inputs, threads)
+
+    def calibrated(self, series: Series, seed: int, threads: int) -> SeriesEncoder:
+        """Return this encoder with levels of activity, if it needs any, taken from some of these series."""
+        if not self.pooling.percentiles:
+            return self
+        rng = _seeding.generator(seed, "estimator", "level series")
+        some = series.take(np.sort(rng.permutation(len(series))[:LEVEL_SERIES]))
+        return self._replace(pooling=self.pooling.calibrated(self.reservoir, self._inputs(some), seed, threads))
+
+    def _inputs(self, series: Series) -> Any:
+        """Return what the reservoir is shown: an array, or a list of arrays."""
         if isinstance(series.values, list):
-            return self.reservoir.run([self._inputs(values) for values in series.values], threads=threads)
-        inputs = self._inputs(series.values)
+            return [self._channels(values) for values in series.values]
+        inputs = self._channels(series.values)
         if series.static:
             inputs = np.broadcast_to(inputs[:, None], (len(inputs), self.n_steps, inputs.shape[-1]))
-        return self.reservoir.run(inputs, threads=threads)
+        return inputs
 
-    def _inputs(self, values: NDArray[Any]) -> NDArray[np.float32]:
+    def _channels(self, values: NDArray[Any]) -> NDArray[np.float32]:
         scaled = self.scaling.apply(values)
+        if self.reservoir.n_inputs == scaled.shape[-1]:  # its neurons have a bias
+            return scaled
         return np.concatenate([scaled, np.ones((*scaled.shape[:-1], 1), np.float32)], axis=-1)
 
 
@@ -140,6 +165,11 @@ class RowEncoder(NamedTuple):
     scaling: Scaling
     both_signs: bool  # each feature and its negative, so that relu loses neither half
     constant: bool  # and a 1, for readouts that have no other way to a constant output
+
+    @property
+    def n_parts(self) -> int:
+        """How many numbers are kept of each feature."""
+        return 1
 
     @property
     def width(self) -> int:

@@ -33,7 +33,7 @@ def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_cla
     for part in chunks(len(seen)):
         U, w = data.states[seen[part]], data.counts[seen[part]]
         x = readout.features(U).astype(np.float64)
-        on = x > 0 if readout.thresholds else rest != U
+        on = x != 0 if readout.thresholds else rest != U
         groups = data.targets[seen[part]].astype(np.intp) if n_classes else np.zeros(len(U), np.intp)
         active += metrics.class_sums(on * w[:, None], groups, max(1, n_classes))
         moments += np.stack([w @ x, w @ x**2])
@@ -54,9 +54,13 @@ def rank(
     activity: Numbers,
     spread: Numbers,
     specificity: Numbers | None,
-    n_neurons: int,
+    n_states: int,
+    names: list[str],
 ) -> DataFrame:
-    """Return a row for each unit, those with the largest effect on the outputs first; neurons may have two."""
+    """Return a row for each unit, those with the largest effect on the outputs first.
+
+    A neuron may have several: one for each of the things of these names that are read of it, and for each side.
+    """
     from pandas import DataFrame, Index
 
     effects = W.astype(np.float64) * spread
@@ -65,10 +69,12 @@ def rank(
     weight = np.sqrt((effects**2).sum(axis=0))
     told = {} if specificity is None else {"specificity": specificity}
     numbers = np.arange(len(weight))
-    sides = {"side": np.where(numbers < n_neurons, "on", "off")} if len(weight) > n_neurons else {}
+    sides = {"side": np.where(numbers < n_states, "on", "off")} if len(weight) > n_states else {}
+    part, neuron = np.divmod(numbers % n_states, n_states // len(names))
+    parts = {"pooling": np.array(names)[part]} if len(names) > 1 else {}
     table = DataFrame(
-        {"weight": weight, **told, "threshold": theta, "activity": activity, **sides},
-        index=Index(numbers % n_neurons, name="neuron"),
+        {"weight": weight, **told, "threshold": theta, "activity": activity, **sides, **parts},
+        index=Index(neuron, name="neuron"),
     )
     return table.iloc[np.argsort(-weight, kind="stable")]
 

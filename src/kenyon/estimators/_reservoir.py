@@ -17,23 +17,31 @@ from kenyon.estimators._classifier import ClassifierPart
 from kenyon.estimators._encoding import MEMORY, SeriesEncoder, choose_scaling
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._misread import warn_if_misread
+from kenyon.estimators._pooling import PERCENTILES, check_pooling
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series
-from kenyon.learning.state import Percentile
-from kenyon.readout import CODES, ON_OFF, encoded
+from kenyon.learning.state import Percentile, sized
+from kenyon.readout import CODES, ON_OFF, SIGNED, encoded
 from kenyon.reservoir import Reservoir
+from kenyon.timing import Delays, LogUniform
+
+FEATURES = {"V": None, "x": CODES[0], ON_OFF: ON_OFF, SIGNED: SIGNED}  # of the transformer, and their codes
 
 
 @dataclass(eq=False, repr=False)
 class SeriesPart(Estimator):
-    """Takes series, and reads a reservoir's states at their ends."""
+    """Takes series, and reads a reservoir's states at their ends, or over time."""
 
     _: KW_ONLY
     n_neurons: int = 1000
-    leak_rate: float | None = None
+    leak_rate: float | LogUniform | ArrayLike | None = None
     spectral_radius: float = 1.5
     input_scaling: str = "range"
     n_steps: int = 10
+    activation: str = "relu"
+    delays: Delays | None = None
+    pooling: str | int | Sequence[str | int] = "last"
+    pooling_percentiles: Sequence[float] = PERCENTILES
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -54,20 +62,25 @@ class SeriesPart(Estimator):
 
     def _encoder(self, series: Series, seed: int) -> SeriesEncoder:
         n_steps = _checks.integer("n_steps", self.n_steps, 1)
+        pooling = check_pooling(self.pooling, self.pooling_percentiles)
         kind = _checks.one_of("input_scaling", self.input_scaling, ("range", "channel", "overall"))
         scaling = choose_scaling(series, kind)
         n_inputs = len(scaling.shift) + 1
+        gain = 1.0 / float(np.sqrt(n_inputs))
         length = n_steps if series.static else float(np.median(series.lengths))
         reservoir = Reservoir(
             self.n_neurons,
             min(1.0, MEMORY / length) if self.leak_rate is None else self.leak_rate,
             self.spectral_radius,
             seed,
-            n_inputs=n_inputs,
+            n_inputs=n_inputs if self.delays is None else n_inputs - 1,
             input_weights="gaussian",
-            input_gain=1.0 / float(np.sqrt(n_inputs)),
+            input_gain=gain,
+            activation=self.activation,
+            delays=self.delays,
+            bias_scale=0.0 if self.delays is None else gain,
         )
-        return SeriesEncoder(scaling, reservoir, n_steps)
+        return SeriesEncoder(scaling, reservoir, n_steps, pooling).calibrated(series, seed, self._threads())
 
 
 @dataclass(eq=False, repr=False)
@@ -83,7 +96,8 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
     n_neurons
         Size of the reservoir.
     leak_rate
-        Share of a neuron's state that is replaced at every step; by default 3 over the median length of the series.
+        Share of a neuron's state that is replaced at every step; by default 3 over the median length of the series. One
+        number, an array with one for each neuron, or `LogUniform(low, high)` to draw them from.
     spectral_radius
         Of the recurrent weights. Since half of the neurons are silent at any time, and the leak follows the length of
         the series, states stay bounded above 1, too.
@@ -93,6 +107,18 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
         "overall" factor, if they share a unit.
     n_steps
         Steps for which a static row is shown.
+    activation
+        Of the neurons: "relu" or "tanh". With "tanh", learners with thresholds that are given by name have them on both
+        sides of a state (code "signed"), unless their code is set.
+    delays
+        Let neurons hear the input at several times, as `Delays` says. A neuron then has a bias.
+    pooling
+        What is read of each neuron: "last", its state at the end of a series; "mean", over all steps; a whole number k,
+        its states at k equally spaced steps; "activity", the shares of steps on which it is above each of several
+        levels; "excess", the sums of what is above them; or a list of several of these. Learned thresholds act on what
+        is read: each such number of a neuron is a state to the learner, with a threshold of its own.
+    pooling_percentiles
+        The levels of activity and excess: these percentiles of each neuron's states over the steps of the series.
     epochs
         Passes of online learners over the series. In the second half of them, steps shrink to nothing.
     early_stopping
@@ -164,10 +190,12 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
     Parameters
     ----------
     features
-        "V", the states at the end of the series; "x" = relu(V - theta), a sparse code; or "on_off", x followed by
-        relu(theta_off - V), which tells low states apart too.
+        "V", the states at the end of the series, or what else `pooling` reads; "x" = relu(V - theta), a sparse code;
+        "on_off", x followed by relu(theta_off - V), which tells low states apart too; or "signed",
+        sign(V) relu(|V| - theta), for tanh.
     percentile
-        Each threshold is this percentile q of the neuron's states over the fitted series; theta_off is at 100 - q.
+        Each threshold is this percentile q of the neuron's states over the fitted series (of their sizes |V| for
+        "signed"); theta_off is at 100 - q.
 
     Attributes
     ----------
@@ -200,7 +228,7 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
         y
             Ignored.
         """
-        _checks.one_of("features", self.features, ("V", "x", ON_OFF))
+        _checks.one_of("features", self.features, tuple(FEATURES))
         q = _checks.real("percentile", self.percentile, 0.0, 100.0)
         self._threads()
         series = self._series(X, reset=True)
@@ -208,13 +236,18 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
         self.encoder_ = self._encoder(series, seed)
         self.theta_ = np.zeros(self.encoder_.width, np.float32)
         if self.features != "V":
-            V = self._calibrate(series, seed)
+            V = sized(self._calibrate(series, seed), self.features)
             sides = [q, 100.0 - q] if self.features == ON_OFF else [q]
             self.theta_ = np.concatenate([Percentile(side).of(V) for side in sides])
         return self
 
     def transform(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float32]:
-        """Return the features of each series, shape (n, n_neurons); (n, 2 n_neurons) for "on_off"."""
+        """Return the features of each series, shape (n, n_neurons); (n, 2 n_neurons) for "on_off".
+
+        As many times that if `pooling` reads several numbers of each neuron, which are then one after another, each of
+        all neurons.
+        """
         check_is_fitted(self)
         V = self._encode(self._series(X, reset=False))
-        return V if self.features == "V" else encoded(V, self.theta_, ON_OFF if self.features == ON_OFF else CODES[0])
+        code = FEATURES[self.features]
+        return V if code is None else encoded(V, self.theta_, code)

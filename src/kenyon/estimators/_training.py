@@ -3,7 +3,8 @@
 A learner given by name takes its step sizes from the calibration states. A fixed step is eta_W = 1 / max |x|^2, or
 1 / mean |x|^2 with batches: steps are stable below eta |x|^2 = 2. As in the normalised step,
 eta_theta = k S2^2 / R^2 eta_W. Readouts with thresholds see each neuron in units of its own standard deviation, so that
-a step or a threshold means the same for all; readouts without see V itself, in one unit for all.
+a step or a threshold means the same for all; readouts without see V itself, in one unit for all. (Where several numbers
+are read of each neuron, that is one unit for each of them.)
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from kenyon.learning.learners import (
 from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update, told_of_length
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
-from kenyon.learning.state import Percentile, initial_thresholds
-from kenyon.readout import Readout
+from kenyon.learning.state import Percentile, initial_thresholds, sized
+from kenyon.readout import SIGNED, Readout
 
 BY_NAME: dict[str, LearnerProtocol] = {
     "ridge": Ridge(penalty=None),
@@ -153,21 +154,39 @@ def pick(learner: Any, rule: Supervised | Regression) -> LearnerProtocol:
     return learner
 
 
+def two_sided(learner: Any) -> Any:
+    """Return a learner for states on both sides of 0: thresholds on both, if it is given by name and without a code."""
+    if not isinstance(learner, (str, Named)) or not getattr(by_name(learner), "thresholds", False):
+        return learner
+    name, settings = learner if isinstance(learner, Named) else (learner, {})
+    return Named(name, {"code": SIGNED, **settings})
+
+
 def begin(
-    learner: Any, V: NDArray[np.float32], n_outputs: int, rule: Supervised | Regression, seed: int, *, signed: bool
+    learner: Any,
+    V: NDArray[np.float32],
+    n_outputs: int,
+    rule: Supervised | Regression,
+    seed: int,
+    *,
+    signed: bool,
+    n_parts: int,
 ) -> Training:
-    """Begin to learn with calibration states V; for `signed` states 0 does not mean rest."""
+    """Begin to learn with calibration states V; for `signed` states 0 does not mean rest.
+
+    States are `n_parts` things of different size, each of all neurons.
+    """
     chosen, named = pick(learner, rule), isinstance(learner, (str, Named))
-    units = _units(chosen, V, signed)
+    units = _units(chosen, V, signed, n_parts)
     U = units.apply(V)
     if isinstance(chosen, Learner) and isinstance(chosen.start, str):
-        chosen = changed(chosen, start=float(np.percentile(U.astype(np.float64), 50.0)))
+        chosen = changed(chosen, start=float(np.percentile(sized(U, chosen.code).astype(np.float64), 50.0)))
     if isinstance(chosen, Learner) and named and chosen.step == "fixed":
         chosen = _sized(chosen, U)
     return Training(chosen, chosen.begin(U, n_outputs, Source(seed, "estimator")), units, named)
 
 
-def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool) -> Units:
+def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool, n_parts: int) -> Units:
     mean, sd = V.mean(axis=0, dtype=np.float64), V.std(axis=0, dtype=np.float64)
     rms, shift = np.sqrt(mean**2 + sd**2), np.zeros_like(mean)
     if getattr(learner, "thresholds", False):
@@ -175,15 +194,16 @@ def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool) -> Un
         factor = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     else:
         intercept = getattr(learner, "intercept", False)
-        overall = np.sqrt(((sd if intercept else rms) ** 2).mean())
-        factor = np.full(len(sd), 1.0 / overall if overall > 0 else 1.0)
+        overall = np.sqrt(((sd if intercept else rms) ** 2).reshape(n_parts, -1).mean(axis=1))
+        factor = np.repeat(np.divide(1.0, overall, out=np.ones(n_parts), where=overall > 0), len(sd) // n_parts)
         shift = mean if intercept and not signed else shift
     return Units(shift.astype(np.float32), factor.astype(np.float32))
 
 
 def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
     """Return the learner with steps that are stable on these states."""
-    x = np.maximum(U - initial_thresholds(learner.start, U), 0) if learner.thresholds else U
+    size = sized(U, learner.code)
+    x = np.maximum(size - initial_thresholds(learner.start, size), 0) if learner.thresholds else U
     norm2 = (x.astype(np.float64) ** 2).sum(axis=1)
     eta = 1.0 / max(float(norm2.max() if learner.batch == 1 else norm2.mean()), float(np.finfo(np.float32).tiny))
     kappa = SHARE * float(norm2.mean()) ** 2 / learner.rule.target**2

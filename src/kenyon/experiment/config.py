@@ -17,12 +17,14 @@ from kenyon.connectivity import INPUT_FORMS, mean_connections, mean_inputs
 from kenyon.experiment.learner_settings import LEARNERS, AnyLearner
 from kenyon.experiment.settings import MODELS, RULES, ConfigError, Made, Model, model_of
 from kenyon.experiment.stage_settings import PrelearningConfig, TuningConfig
+from kenyon.kernels.neurons import ACTIVATIONS
 from kenyon.learning.prelearning import STARTS, STEPS
 from kenyon.learning.training import train
 from kenyon.matching import matched_gain
 from kenyon.odours import SUBSETS, Odours, load_odours
 from kenyon.reservoir import Reservoir, check_setting, check_settings
 from kenyon.tasks import SequenceTask, StaticTask, Task
+from kenyon.timing import LogUniform
 
 TRIAL_FORMAT = 4  # raised whenever the same settings give other numbers or other files
 MOST_ITEMS = 100_000  # limit for the odours and the sequences of a task
@@ -98,6 +100,8 @@ _RESERVOIR: Any = model_of(
     without=NOT_SETTINGS,
     input_weights=Literal[INPUT_FORMS],
     input_gain=float | Literal[MATCHED],
+    activation=Literal[tuple(ACTIVATIONS)],
+    leak_rate=float | MODELS[LogUniform],
 )
 
 
@@ -119,12 +123,16 @@ class ReservoirConfig(_RESERVOIR):  # type: ignore[misc]
 
     def check(self, n_inputs: int) -> None:
         """Refuse settings that such a number of inputs does not allow."""
-        given = {**dict(self), "n_inputs": n_inputs}
+        given = {**self._built(), "n_inputs": n_inputs}
         check_settings({**given, "input_gain": 1.0} if self.input_gain == MATCHED else given)
+
+    def _built(self) -> dict[str, Any]:
+        """Return the settings as the constructor takes them."""
+        return {name: value.make() if isinstance(value, Made) else value for name, value in self}
 
     @model_validator(mode="after")
     def _fill_in(self) -> Self:
-        for name, value in self:
+        for name, value in self._built().items():
             if value is not None and value != MATCHED:
                 check_setting(name, value)
         _checks.set_fields(self, connections=mean_connections(self.connections, self.n_neurons))
@@ -133,10 +141,11 @@ class ReservoirConfig(_RESERVOIR):  # type: ignore[misc]
         return self
 
 
-# Settings of learners that were added to format 4, with the values at which all is as it was before: results that were
-# made without them keep their names.
+# Settings of learners and of reservoirs that were added to format 4, with the values at which all is as it was before:
+# results that were made without them keep their names.
 ADDED: dict[str, tuple[Any, ...]] = {"code": (None, "on"), "cooling": (None,), "horizon": (None,)}
 ADDED_TO = {"RecursiveLeastSquares": {"start": (None,)}}
+ADDED_TO_RESERVOIRS = {"activation": ("relu",), "delays": (None,), "bias_scale": (0.0,)}
 TASKS: dict[str, Any] = {"static": StaticConfig, "sequence": SequenceConfig}
 BY_TAG: dict[str, type[Model]] = {  # by what pydantic's errors call them
     **TASKS, "reservoir": ReservoirConfig, **LEARNERS, **RULES, **{model.__name__: model for model in MODELS.values()}
@@ -162,7 +171,9 @@ class TrialConfig(Model):
     @cached_property
     def id(self) -> str:
         """The name of the result: a hash of all settings, defaults included, but for those in `ADDED`."""
-        settings = json.dumps(_identity(self.model_dump(mode="json")))
+        whole = _identity(self.model_dump(mode="json"))
+        whole["reservoir"] = _without(whole["reservoir"], ADDED_TO_RESERVOIRS)
+        settings = json.dumps(whole)
         return sha256(f"{TRIAL_FORMAT} {settings}".encode()).hexdigest()[:20]
 
     @property
@@ -197,7 +208,11 @@ def _identity(settings: Any) -> Any:
         return settings
     kind = settings.get("kind")
     added = {**ADDED, **ADDED_TO.get(kind, {})} if kind in LEARNERS else {}
-    return {name: _identity(value) for name, value in settings.items() if value not in added.get(name, ())}
+    return {name: _identity(value) for name, value in _without(settings, added).items()}
+
+
+def _without(settings: dict[str, Any], added: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value not in added.get(name, ())}
 
 
 def file_digest(path: str) -> str:

@@ -21,6 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from kenyon import _checks
 from kenyon.learning.rules import QLearning, Schedule, Supervised
 from kenyon.learning.state import Percentile
+from kenyon.timing import Delays, LogUniform
 
 PLAIN = (bool, int, float, str, type(None))
 
@@ -146,7 +147,8 @@ def as_setting(name: str, value: Any) -> Any:
 
 
 MODELS: dict[Any, Any] = {Percentile: PercentileConfig}  # by the class that they make
-MODELS[Schedule] = model_of(Schedule, Tried)
+MODELS.update({cls: model_of(cls, Tried) for cls in (Schedule, LogUniform)})
+MODELS[Delays] = model_of(Delays, Tried, spacings=int | list[int])
 RULES = {
     name: model_of(cls, RuleConfig, kind=name) for name, cls in (("supervised", Supervised), ("q-learning", QLearning))
 }

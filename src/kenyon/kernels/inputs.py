@@ -5,6 +5,10 @@
 with a xi for each channel i, or with that of the first channel for all. A block is as many episodes as there are lanes,
 and `first` is the number of its first episode. Lanes beyond the last episode repeat it, and nobody reads them. `k0` and
 `k1` are the two words of each lane's noise key.
+
+With delays, neurons hear columns: a channel some steps ago or, if taps are centred, some steps ahead. Inputs of a block
+are then kept in a ring of as many steps as delays reach over, and at every step each column is copied from there.
+Before the first step and after the last all channels are 0.
 """
 
 from typing import NamedTuple
@@ -25,6 +29,16 @@ class Work(NamedTuple):
     new: Rows  # the state after the step
     clean: Rows  # a row per channel: the input without noise
     words: Rows  # two rows: the noise keys
+    history: Rows  # with delays: a row per channel for each step of the ring
+
+
+class Taps(NamedTuple):
+    """What neurons hear with delays: channel channels[j] at step t + offsets[j]. Without delays, no columns."""
+
+    channels: NDArray[np.uint32]  # (n_columns,)
+    offsets: NDArray[np.int64]  # (n_columns,): below 0 for the past
+    lead: int  # the largest offset, or 0
+    reach: int  # steps from the smallest offset to the largest, both included
 
 
 class Episodes(NamedTuple):
@@ -40,13 +54,26 @@ class Episodes(NamedTuple):
     noise: np.float32
     common: bool
     keys: NDArray[np.uint32]  # (n_episodes, 2)
+    starts: NDArray[np.intp]  # (n_episodes,): the step at which an episode begins, silent before
 
 
-def work_space(rows: type[Rows], n_neurons: int, n_channels: int) -> Work:
-    """Return work space for blocks of as many episodes as a row of this type has lanes."""
-    width, n_rows = WIDTHS[rows], n_neurons + n_channels
-    state, new, clean = (rows(aligned(n, width)) for n in (n_rows, n_rows, n_channels))
-    return Work(state, new, clean, rows(np.empty((2, width), np.uint32)))
+def taps(channels: NDArray[np.intp], offsets: NDArray[np.intp]) -> Taps:
+    """Return columns of these channels and offsets as kernels take them."""
+    lead, past = int(offsets.max(initial=0)), int(offsets.min(initial=0))
+    return Taps(channels.astype(np.uint32), offsets.astype(np.int64), lead, lead - past + 1)
+
+
+NO_TAPS = taps(np.zeros(0, np.intp), np.zeros(0, np.intp))
+
+
+def work_space(rows: type[Rows], n_rows: int, n_channels: int, delays: Taps = NO_TAPS) -> Work:
+    """Return work space for blocks of as many episodes as a row of this type has lanes.
+
+    `n_rows` is the number of neurons and of what they hear.
+    """
+    width, n_kept = WIDTHS[rows], delays.reach * n_channels if len(delays.offsets) else 0
+    state, new, clean, history = (rows(aligned(n, width)) for n in (n_rows, n_rows, n_channels, n_kept))
+    return Work(state, new, clean, rows(np.empty((2, width), np.uint32)), history)
 
 
 @njit
@@ -104,6 +131,35 @@ def write_input(episodes, clean, k0, k1, first, step, state, row):
     else:
         for channel in range(uintp(len(clean.values))):
             store(state, row + uintp(channel), load(clean, uintp(channel)))
+
+
+@njit
+def _remember(delays, episodes, work, k0, k1, first, step):
+    """Write the input at `step` to its place in the ring; silence after the last step."""
+    n_channels = len(work.clean.values)
+    row = step % delays.reach * n_channels
+    if step < episodes.shown.shape[1] * episodes.steps:
+        write_input(episodes, work.clean, k0, k1, first, step, work.history, uintp(row))
+    else:
+        work.history.values[row : row + n_channels] = np.float32(0)
+
+
+@njit
+def write_columns(delays, episodes, work, k0, k1, first, step, state, row):
+    """Write what neurons hear at t = `step` to `state`, from row `row` on: all channels, or columns of delays."""
+    if len(delays.offsets) == 0:
+        write_input(episodes, work.clean, k0, k1, first, step, state, row)
+        return
+    if step == 0:
+        work.history.values[:] = np.float32(0)
+        for early in range(delays.lead):
+            _remember(delays, episodes, work, k0, k1, first, early)
+    _remember(delays, episodes, work, k0, k1, first, step + delays.lead)
+    n_channels = uintp(len(work.clean.values))
+    for column in range(len(delays.offsets)):
+        place = uintp((step + delays.offsets[column]) % delays.reach)
+        heard = load(work.history, place * n_channels + uintp(delays.channels[column]))
+        store(state, row + uintp(column), heard)
 
 
 @kernel

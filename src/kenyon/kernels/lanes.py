@@ -1,10 +1,10 @@
 """SIMD lanes as Numba types: the only file that speaks LLVM.
 
-Lanes are a few float32 or uint32 numbers (8, 16 or 32 of them: the width is part of the type), held in vector registers
-and worked on lane by lane. Plain Numba loops keep such accumulators in memory, which is four times as slow. Kernels
-use them like numbers: `+ - *` and, on words, `& ^ << >>`; a plain number among the operands is repeated in every lane.
-A lane never sees its neighbours, so results depend neither on the lane of an episode, nor on the width, nor on how many
-lanes one register of the machine holds.
+Lanes are a few float32, uint32 or uint8 numbers (8, 16 or 32 of them: the width is part of the type), held in vector
+registers and worked on lane by lane. Plain Numba loops keep such accumulators in memory, which is four times as slow.
+Kernels use them like numbers: `+ - * /` and, on words, `& ^ << >>`; a plain number among the operands is repeated in
+every lane. A lane never sees its neighbours, so results depend neither on the lane of an episode, nor on the width, nor
+on how many lanes one register of the machine holds.
 
 Arrays that lanes are loaded from are C-contiguous, and elements are counted in memory order. Indices are unsigned
 (`uintp`), which spares checks for negative ones. Nothing here checks bounds: callers do.
@@ -36,7 +36,8 @@ class LanesType(types.Type):  # type: ignore[misc]
     @property
     def llvm(self) -> ir.VectorType:
         """The type in LLVM."""
-        return ir.VectorType(ir.FloatType() if self.scalar == types.float32 else ir.IntType(32), self.width)
+        kind = ir.FloatType() if self.scalar == types.float32 else ir.IntType(self.scalar.bitwidth)
+        return ir.VectorType(kind, self.width)
 
 
 @register_model(LanesType)
@@ -253,6 +254,9 @@ def _llvm_function(name: str) -> Callable[..., Any]:
     return build
 
 
+_magnitude = _llvm_function("fabs")
+
+
 def _zero(lanes: Any) -> Any:
     return ir.Constant(lanes.type, [0] * lanes.type.count)
 
@@ -267,6 +271,31 @@ def _where_positive(builder: Any, condition: Any, lanes: Any) -> Any:
 
 def _zero_up_to(builder: Any, lanes: Any, limit: Any) -> Any:
     return builder.select(builder.fcmp_ordered("<=", lanes, limit), _zero(lanes), lanes)
+
+
+def _zero_within(builder: Any, lanes: Any, limit: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<=", _magnitude(builder, lanes), limit), _zero(lanes), lanes)
+
+
+def _clamp(builder: Any, lanes: Any, limit: Any) -> Any:
+    low = builder.fsub(_zero(lanes), limit)
+    lanes = builder.select(builder.fcmp_ordered(">", lanes, limit), limit, lanes)
+    return builder.select(builder.fcmp_ordered("<", lanes, low), low, lanes)
+
+
+def _where_active(builder: Any, condition: Any, lanes: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("!=", condition, _zero(condition)), lanes, _zero(lanes))
+
+
+def _along(builder: Any, direction: Any, lanes: Any) -> Any:
+    words = ir.VectorType(ir.IntType(32), lanes.type.count)
+    sign = builder.and_(builder.bitcast(direction, words), ir.Constant(words, [0x80000000] * lanes.type.count))
+    turned = builder.bitcast(builder.xor(builder.bitcast(lanes, words), sign), lanes.type)
+    return _where_active(builder, direction, turned)
+
+
+def _count_above(builder: Any, counts: Any, lanes: Any, limit: Any) -> Any:
+    return builder.sub(counts, builder.sext(builder.fcmp_ordered(">", lanes, limit), counts.type))  # true is -1
 
 
 def _cast(name: str, kind: Any) -> Callable[..., Any]:
@@ -294,13 +323,18 @@ def sum_lanes(typing: Any, lanes: Any) -> Any:
     return types.float32(lanes), generate
 
 
-_float, _word = types.float32, types.uint32
+_float, _word, _byte = types.float32, types.uint32, types.uint8
 # a b + c, rounded once if the processor can, as all of the last ten years can
 fma = _elementwise(_float, (_float, _float, _float), _llvm_function("fmuladd"))
 sqrt = _elementwise(_float, (_float,), _llvm_function("sqrt"))
 relu = _elementwise(_float, (_float,), lambda builder, lanes: _where_positive(builder, lanes, lanes))
-where_positive = _elementwise(_float, (_float, _float), _where_positive)  # b where a > 0, else 0
+magnitude = _elementwise(_float, (_float,), _magnitude)
+where_active = _elementwise(_float, (_float, _float), _where_active)  # b where a is not 0, else 0
+along = _elementwise(_float, (_float, _float), _along)  # b with the sign of a times its own; 0 where a is 0
 zero_up_to = _elementwise(_float, (_float, _float), _zero_up_to)  # 0 where a <= b, else a
+zero_within = _elementwise(_float, (_float, _float), _zero_within)  # 0 where |a| <= b, else a
+clamp = _elementwise(_float, (_float, _float), _clamp)  # a, but no further from 0 than b
+count_above = _elementwise(_byte, (_byte, _float, _float), _count_above)  # a, and 1 more where b > c
 choose = _elementwise(_float, (_word, _float, _float), _select_bit)  # b where a is not 0, else c
 to_float = _elementwise(_float, (_word,), _cast("uitofp", ir.FloatType()))
 bits_of = _elementwise(_word, (_float,), _cast("bitcast", ir.IntType(32)))
@@ -310,6 +344,7 @@ _OPERATORS: dict[Any, dict[types.Type, Callable[..., Any]]] = {
     operator.add: {_float: lambda b, x, y: b.fadd(x, y), _word: lambda b, x, y: b.add(x, y)},
     operator.sub: {_float: lambda b, x, y: b.fsub(x, y), _word: lambda b, x, y: b.sub(x, y)},
     operator.mul: {_float: lambda b, x, y: b.fmul(x, y)},
+    operator.truediv: {_float: lambda b, x, y: b.fdiv(x, y)},
     operator.xor: {_word: lambda b, x, y: b.xor(x, y)},
     operator.and_: {_word: lambda b, x, y: b.and_(x, y)},
     operator.lshift: {_word: lambda b, x, y: b.shl(x, y)},

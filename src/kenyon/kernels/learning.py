@@ -23,6 +23,12 @@ order (C order), so arrays are indexed as if they were flat:
     theta, grad_theta   (n_networks, n_padded): [m, i] is element m n_padded + i
     V                   (n_episodes, n_neurons): [n, i] is element n n_neurons + i
 
+With the code "signed" a neuron is active on both sides of 0,
+
+    x = sign(V) relu(|V| - theta),    dtheta_i = -step_theta sign(x_i) sum_j e_j W_ji
+
+which is the above for x >= 0; so H(x_i) is written as the sign of x_i throughout.
+
 With the code "on_off" a neuron has a second unit, x = relu(-V - theta). Units of the second side follow those of the
 first, which are padded as rows are; x, W and theta then have twice the length, and only reading knows of it.
 
@@ -50,15 +56,17 @@ from kenyon.kernels.cache import kernel
 from kenyon.kernels.lanes import (
     HALF,
     LANES,
+    along,
     fma,
     half_of,
     lanes_of,
     load_at,
     load_half,
+    magnitude,
     relu,
     store_at,
     sum_lanes,
-    where_positive,
+    where_active,
 )
 
 BLOCK = 32  # episodes that a network sees before the next one does, so that it stays in the nearest cache
@@ -85,6 +93,7 @@ class Step(NamedTuple):
 
     thresholds: bool  # read x = relu(V - theta), not V itself
     both: bool  # read both sides of every neuron: the code "on_off"
+    signed: bool  # read x = sign(V) relu(|V| - theta): the code "signed"
     local: bool  # learn theta
     normalised: bool  # steps as above, not fixed
     rate_W: np.float32  # eta_W, or mu
@@ -170,8 +179,8 @@ def _read(V, n, nets, m, thresholds, weigh, tail, x, y, active):
             w0, w1 = load_half(nets.W, row0 + i), load_half(nets.W, row1 + i)
             norm2, y0, y1 = fma(v, v, norm2), fma(w0, v, y0), fma(w1, v, y1)
             if weigh:
-                active0 = fma(w0, where_positive(v, w0), active0)
-                active1 = fma(w1, where_positive(v, w1), active1)
+                active0 = fma(w0, where_active(v, w0), active0)
+                active1 = fma(w1, where_active(v, w1), active1)
         all_norm2, all_y0, all_y1 = all_norm2 + norm2 + finite, all_y0 + y0, all_y1 + y1
         all_active0, all_active1 = all_active0 + active0, all_active1 + active1
     y[0], y[1], active[0], active[1] = (
@@ -180,7 +189,7 @@ def _read(V, n, nets, m, thresholds, weigh, tail, x, y, active):
         sum_lanes(all_active0),
         sum_lanes(all_active1),
     )
-    _read_further(nets.W, row0, n_padded, weigh, x, y, active)
+    _read_further(nets.W, row0, n_padded, 2, weigh, x, y, active)
     return sum_lanes(all_norm2)
 
 
@@ -206,11 +215,11 @@ def _read_both(V, n, nets, m, weigh, tail, x, y, active):
             w_on, w_off = load_half(nets.W, row0 + i), load_half(nets.W, row0 + side + i)
             y0 = fma(w_off, off, fma(w_on, on, y0))
             if weigh:
-                active0 = fma(w_off, where_positive(off, w_off), fma(w_on, where_positive(on, w_on), active0))
+                active0 = fma(w_off, where_active(off, w_off), fma(w_on, where_active(on, w_on), active0))
             w_on, w_off = load_half(nets.W, row1 + i), load_half(nets.W, row1 + side + i)
             y1 = fma(w_off, off, fma(w_on, on, y1))
             if weigh:
-                active1 = fma(w_off, where_positive(off, w_off), fma(w_on, where_positive(on, w_on), active1))
+                active1 = fma(w_off, where_active(off, w_off), fma(w_on, where_active(on, w_on), active1))
         all_norm2, all_y0, all_y1 = all_norm2 + norm2 + finite, all_y0 + y0, all_y1 + y1
         all_active0, all_active1 = all_active0 + active0, all_active1 + active1
     y[0], y[1], active[0], active[1] = (
@@ -219,18 +228,35 @@ def _read_both(V, n, nets, m, weigh, tail, x, y, active):
         sum_lanes(all_active0),
         sum_lanes(all_active1),
     )
-    _read_further(nets.W, row0, n_padded, weigh, x, y, active)
+    _read_further(nets.W, row0, n_padded, 2, weigh, x, y, active)
     return sum_lanes(all_norm2)
 
 
 @njit
-def _read_further(W, first_row, n_padded, weigh, x, y, active):
-    """Write the outputs beyond the second, once x is there."""
-    for j in range(2, len(y)):
+def _read_further(W, first_row, n_padded, first, weigh, x, y, active):
+    """Write the outputs from number `first` on, once x is there."""
+    for j in range(first, len(y)):
         row = first_row + uintp(j) * n_padded
         y[j] = _output(W, row, x)
         if weigh:
             active[j] = _active_weight(W, row, x)
+
+
+@njit
+def _read_signed(V, n, nets, m, weigh, tail, x, y, active):
+    """Do the same for x = sign(V) relu(|V| - theta)."""
+    n_neurons, n_padded, whole = uintp(V.shape[1]), uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
+    V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
+    zero = lanes_of(np.float32(0))
+    norm2 = finite = zero
+    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
+        v = load_at(V, V_start + i) if i < whole else load_at(tail, i - whole)
+        finite = fma(v, zero, finite)
+        v = along(v, relu(magnitude(v) - load_at(nets.theta, theta_start + i)))
+        store_at(x, i, v)
+        norm2 = fma(v, v, norm2)
+    _read_further(nets.W, W_start, n_padded, 0, weigh, x, y, active)
+    return sum_lanes(norm2 + finite)
 
 
 @njit
@@ -257,7 +283,7 @@ def _active_weight(W, row, x):
     total = lanes_of(np.float32(0))
     for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
         w = load_at(W, row + i)
-        total = fma(w, where_positive(load_at(x, i), w), total)
+        total = fma(w, where_active(load_at(x, i), w), total)
     return sum_lanes(total)
 
 
@@ -273,7 +299,7 @@ def _learn_one(W, W_start, theta, theta_start, first, last, x, e, rate_W, rate_t
             pull = fma(lanes_of(error), w, pull)
             store_at(W, place, fma(lanes_of(rate_W * error), active, w))
         if local:
-            change = lanes_of(-rate_theta) * where_positive(active, pull)
+            change = lanes_of(-rate_theta) * along(active, pull)
             store_at(theta, theta_start + i, load_at(theta, theta_start + i) + change)
 
 
@@ -288,7 +314,7 @@ def _learn_two(W, W_start, theta, theta_start, x, e, rate_W, rate_theta, local):
         store_at(W, W_start + i, fma(f0, active, w0))
         store_at(W, W_start + n_padded + i, fma(f1, active, w1))
         if local:
-            pull = where_positive(active, fma(e1, w1, e0 * w0))
+            pull = along(active, fma(e1, w1, e0 * w0))
             store_at(theta, theta_start + i, fma(rate, pull, load_half(theta, theta_start + i)))
 
 
@@ -304,7 +330,7 @@ def _collect(W, grad_W, W_start, grad_theta, theta_start, first, last, x, e, loc
             pull = fma(error, load_at(W, place), pull)
             store_at(grad_W, place, fma(error, active, load_at(grad_W, place)))
         if local:
-            change = where_positive(active, pull)
+            change = along(active, pull)
             store_at(grad_theta, theta_start + i, load_at(grad_theta, theta_start + i) + change)
 
 
@@ -318,7 +344,7 @@ def _collect_two(W, grad_W, W_start, grad_theta, theta_start, x, e, local):
         store_at(grad_W, place0, fma(e0, active, load_half(grad_W, place0)))
         store_at(grad_W, place1, fma(e1, active, load_half(grad_W, place1)))
         if local:
-            pull = where_positive(active, fma(e1, load_half(W, place1), e0 * load_half(W, place0)))
+            pull = along(active, fma(e1, load_half(W, place1), e0 * load_half(W, place0)))
             store_at(grad_theta, theta_start + i, load_half(grad_theta, theta_start + i) + pull)
 
 
@@ -391,7 +417,7 @@ def _by_reward(step, y, action, label, targets, n, e):
 
 
 @kernel
-def act(thresholds, both, nets, V, uniforms, temperatures, actions):
+def act(thresholds, both, signed, nets, V, uniforms, temperatures, actions):
     """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
     n_classes = nets.W.shape[1]
     x, tail = _features(V, both)
@@ -399,6 +425,8 @@ def act(thresholds, both, nets, V, uniforms, temperatures, actions):
     for n in range(len(V)):
         if both:
             _read_both(V, n, nets, 0, False, tail, x, y, active)
+        elif signed:
+            _read_signed(V, n, nets, 0, False, tail, x, y, active)
         else:
             _read(V, n, nets, 0, thresholds, False, tail, x, y, active)
         actions[n] = max(choose(y, temperatures[n], uniforms[n, 0], sums), 0)
@@ -433,6 +461,8 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, cooled, n_in_b
                 place_in_batch += 1
                 if step.both:
                     norm2 = _read_both(V, n, nets, m, weigh, tail, x, y, active)
+                elif step.signed:
+                    norm2 = _read_signed(V, n, nets, m, weigh, tail, x, y, active)
                 else:
                     norm2 = _read(V, n, nets, m, step.thresholds, weigh, tail, x, y, active)
                 action = -1

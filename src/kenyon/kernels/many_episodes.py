@@ -1,11 +1,13 @@
-"""The kernel for many episodes: a sparse matrix times a block of episodes, fused with noise, relu and leak.
+"""The kernel for many episodes: a sparse matrix times a block of episodes, fused with noise, activation and leak.
 
-    V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + rho W V(t) ]
+    V(t+1) = (1-a) V(t) + a f[ W_in s(t) + rho W V(t) + b ]
 
-Lanes are episodes. The state of a block is an array (n_neurons + n_channels, n_lanes): a row per neuron and, below, a
-row per input channel. So [rho W | W_in] is one sparse matrix: each of its nonzeros is one broadcast and one
-multiply-add of all lanes, and one pass over it serves a whole block. A single episode would leave most lanes idle: see
-`one_episode`.
+Lanes are episodes. The state of a block is an array (n_rows, n_lanes): a row per neuron and, below, one for each thing
+that they hear: input channels or, with delays, columns (see `inputs`), and a row of ones if there is a bias. So
+[rho W | W_in | b] is one sparse matrix: each of its nonzeros is one broadcast and one multiply-add of all lanes, and
+one pass over it serves a whole block. A single episode would leave most lanes idle: see `one_episode`.
+
+Episodes of different lengths end together. Whatever happens in a lane before its episode begins is wiped out then.
 """
 
 from typing import NamedTuple
@@ -15,39 +17,42 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kenyon.kernels import pooling
 from kenyon.kernels.cache import kernel
-from kenyon.kernels.inputs import load_keys, write_input
-from kenyon.kernels.lanes import fma, item, lanes_like, load, relu, store, zero_up_to
-
-# States up to this count as 0: without input they would decay to denormal numbers, which slow some processors down.
-SMALLEST = np.float32(1e-30)
+from kenyon.kernels.inputs import Taps, load_keys, write_columns
+from kenyon.kernels.lanes import Rows, fma, item, lanes_like, load, store
+from kenyon.kernels.neurons import Relu, Tanh, advanced
+from kenyon.kernels.pooling import FULL, Kept, Pool
 
 
 class Network(NamedTuple):
-    """[rho W | W_in] as compressed sparse rows, and the leak rate."""
+    """[rho W | W_in | b] as compressed sparse rows, what W_in hears, and what neurons do with it."""
 
     row_ends: NDArray[np.uint32]  # (n_neurons,): where each neuron's connections end; the next one's begin there
     columns: NDArray[np.uint32]  # (n_connections,): the row of the state that a connection comes from
     weights: NDArray[np.float32]  # (n_connections,)
-    leak: np.float32
+    leaks: NDArray[np.float32]  # (n_neurons,)
+    activation: Relu | Tanh
+    taps: Taps
+    biased: bool  # whether there is b
 
 
-def network(weights: sparse.csr_array, leak: float) -> Network:
-    """Return [rho W | W_in], shape (n_neurons, n_neurons + n_channels), as the kernel takes it."""
+def network(
+    weights: sparse.csr_array, leaks: NDArray[np.float32], activation: Relu | Tanh, delays: Taps, biased: bool
+) -> Network:
+    """Return [rho W | W_in | b], shape (n_neurons, n_rows), as the kernel takes it."""
     ends, columns = weights.indptr[1:].astype(np.uint32), weights.indices.astype(np.uint32)
-    return Network(ends, columns, weights.data.astype(np.float32), np.float32(leak))
+    return Network(ends, columns, weights.data.astype(np.float32), leaks, activation, delays, biased)
 
 
-@njit
-def rectified(drive):
-    """Return relu(drive), but NaN where drive is infinite: 0 would hide that a sum has overflowed."""
-    return fma(drive, np.float32(0), relu(drive))
+def pool_for(kept: Kept, rows: type[Rows]) -> Pool:
+    """Return an empty pool for blocks of as many episodes as a row has lanes."""
+    return pooling.pool_of(kept, rows, kept.levels.shape[1], np.ascontiguousarray(kept.levels.T).ravel())
 
 
 @njit
 def _step(network, state, new):
     """Advance all neurons of one block by one step, from `state` to `new`."""
-    keep, gain = np.float32(1) - network.leak, network.leak
     k = uintp(0)
     for neuron in range(uintp(len(network.row_ends))):
         end = uintp(item(network.row_ends, neuron))
@@ -55,7 +60,7 @@ def _step(network, state, new):
         while k < end:
             drive = fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
             k += uintp(1)
-        store(new, neuron, zero_up_to(fma(gain, rectified(drive), keep * load(state, neuron)), SMALLEST))
+        store(new, neuron, advanced(network.activation, drive, item(network.leaks, neuron), load(state, neuron)))
 
 
 @njit
@@ -81,26 +86,118 @@ def _overflow(state, n_neurons):
     return not np.isfinite(state.values[0].sum())
 
 
+@njit
+def _rest(network, episodes, work, first):
+    """Bring a block to rest, with ones where the bias comes from; tell whether some episodes begin later."""
+    n_columns = len(network.taps.offsets)
+    constant = len(network.row_ends) + (n_columns if n_columns else len(work.clean.values))
+    for state in (work.state, work.new):
+        state.values[:constant] = np.float32(0)
+        state.values[constant:] = np.float32(1)
+    return (episodes.starts[first : first + work.state.values.shape[1]] > 0).any()
+
+
+@njit
+def _begins(episodes, first, lane, step):
+    """Tell whether the episode of this lane begins at this step; lanes beyond the last episode never do."""
+    return first + lane < len(episodes.starts) and episodes.starts[first + lane] == step
+
+
 @kernel
 def simulate(network, episodes, work, out):
     """Run `Episodes` through a `Network` from rest; return False if a state overflowed.
 
     The states after each of the last `n_last` steps go to `out`, shape (n_episodes, n_last, n_neurons). `work` is for
-    this number of neurons and channels; the number of lanes in its rows is the size of a block.
+    this number of rows and channels; the number of lanes in its rows is the size of a block.
     """
     n_episodes, n_last, n_neurons = out.shape
-    n_steps = episodes.shown.shape[1] * episodes.steps
+    n_steps, width = episodes.shown.shape[1] * episodes.steps, work.state.values.shape[1]
     state, new = work.state, work.new
-    for first in range(0, n_episodes, state.values.shape[1]):
+    for first in range(0, n_episodes, width):
         k0, k1 = load_keys(episodes.keys, first, work.words)
-        state.values[:] = np.float32(0)
+        late = _rest(network, episodes, work, first)
         for step in range(n_steps):
-            write_input(episodes, work.clean, k0, k1, first, step, state, uintp(n_neurons))
+            if late and step > 0:
+                for lane in range(width):
+                    if _begins(episodes, first, lane, step):
+                        state.values[:n_neurons, lane] = np.float32(0)
+            write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_neurons))
             _step(network, state, new)
             state, new = new, state
             kept = step - (n_steps - n_last)
             if kept >= 0:
                 _keep(state.values, first, kept, out)
+        if _overflow(state, n_neurons):
+            return False
+    return True
+
+
+@njit
+def _keep_times(state, first, step, times, done, lanes, out):
+    """Write the states of lanes that are due at this step to `out`; `done` is how many times of each are kept."""
+    n_episodes, n_times = times.shape
+    while True:
+        n = 0
+        for lane in range(min(state.shape[1], n_episodes - first)):
+            if done[lane] < n_times and times[first + lane, done[lane]] == step:
+                lanes[n] = lane
+                n += 1
+        if n == 0:
+            return
+        for start in range(0, out.shape[2], 16):
+            for lane in lanes[:n]:
+                row = out[first + lane, done[lane]]
+                for neuron in range(start, min(start + 16, out.shape[2])):
+                    row[neuron] = state[neuron, lane]
+        for lane in lanes[:n]:
+            done[lane] += 1
+
+
+@njit
+def _keep_sums(pool, first, place, out):
+    """Write a block's sums to out[first:, place:]."""
+    if pool.mean:
+        _keep(pool.sums.values, first, place, out)
+        place += 1
+    for level in range(pool.n_levels * pool.activity):
+        _keep(pool.totals[level :: pool.n_levels], first, place, out)
+        place += 1
+    for level in range(pool.n_levels * pool.excess):
+        _keep(pool.over.values[level :: pool.n_levels], first, place, out)
+        place += 1
+
+
+@kernel
+def simulate_pooled(network, episodes, work, pool, times, out):
+    """Do the same as `simulate`, but keep states at chosen times and sums over all steps of an episode.
+
+    `times`, shape (n_episodes, n_times), are the steps after which states are kept, in order, counted as those of
+    `episodes`. `out` has shape (n_episodes, n_times + n_sums, n_neurons).
+    """
+    (n_episodes, _, n_neurons), n_times = out.shape, times.shape[1]
+    n_steps, width = episodes.shown.shape[1] * episodes.steps, work.state.values.shape[1]
+    done, lanes = np.empty(width, np.intp), np.empty(width, np.intp)
+    state, new = work.state, work.new
+    for first in range(0, n_episodes, width):
+        k0, k1 = load_keys(episodes.keys, first, work.words)
+        late = _rest(network, episodes, work, first)
+        pooling.empty(pool)
+        done[:] = 0
+        for step in range(n_steps):
+            if late and step > 0:
+                for lane in range(width):
+                    if _begins(episodes, first, lane, step):
+                        state.values[:n_neurons, lane] = np.float32(0)
+                        pooling.empty_lane(pool, lane)
+            write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_neurons))
+            _step(network, state, new)
+            state, new = new, state
+            pooling.add(pool, state, n_neurons)
+            _keep_times(state.values, first, step, times, done, lanes, out)
+            if step % FULL == FULL - 1:
+                pooling.settle(pool)
+        pooling.settle(pool)
+        _keep_sums(pool, first, n_times, out)
         if _overflow(state, n_neurons):
             return False
     return True

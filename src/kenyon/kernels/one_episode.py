@@ -1,11 +1,12 @@
 """The kernel for a single episode: lanes are neurons.
 
-    V(t+1) = (1-a) V(t) + a relu[ W_in s(t) + rho W V(t) ]
+    V(t+1) = (1-a) V(t) + a f[ W_in s(t) + rho W V(t) + b ]
 
 Eight neurons are advanced at a time; each gathers what its connections carry. Neurons are sorted by their number of
 connections, so that eight neighbours have nearly the same number. The state is an array (n_rows, 8), read in memory
-order: the neurons as sorted, padded to whole eights, and then the input channels. A neuron's connections are added up
-in the same order as in `many_episodes`, so states are the same to the bit.
+order: the neurons as sorted, padded to whole eights, and then what they hear: channels or columns of delays, and a one
+if there is a bias. A neuron's connections are added up in the same order as in `many_episodes`, so states are the same
+to the bit.
 """
 
 from typing import NamedTuple
@@ -15,59 +16,101 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kenyon.kernels import pooling
 from kenyon.kernels.cache import kernel
-from kenyon.kernels.lanes import Rows8, aligned, fma, gather, lanes_like, load, store, zero_up_to
-from kenyon.kernels.many_episodes import SMALLEST, rectified
+from kenyon.kernels.inputs import Taps
+from kenyon.kernels.lanes import Rows8, aligned, fma, gather, lanes_like, load, store
+from kenyon.kernels.neurons import Relu, Tanh, advanced
+from kenyon.kernels.pooling import FULL, Kept, Pool
 
 WIDTH = 8
 
 
 class SortedNetwork(NamedTuple):
-    """[rho W | W_in] by eights of neurons, sorted by their number of connections, and the leak rate."""
+    """[rho W | W_in | b] by eights of neurons, sorted by their number of connections; the rest as in `Network`."""
 
     order: NDArray[np.uint32]  # (n_neurons,): the neuron at each place of the state
     ends: NDArray[np.uint32]  # (n_eights,): the row of `columns` and `weights` at which those of each eight end
     columns: Rows8  # a row holds one connection of each of eight neurons: the place in the state that it comes from
     weights: Rows8  # its weight, 0 where a neuron has no more connections
-    leak: np.float32
+    leaks: Rows8  # a row for each eight
+    activation: Relu | Tanh
+    taps: Taps
 
 
-def sorted_network(weights: sparse.csr_array, leak: float) -> SortedNetwork:
-    """Return [rho W | W_in], shape (n_neurons, n_neurons + n_channels), as the kernel takes it."""
+def sorted_network(
+    weights: sparse.csr_array, leaks: NDArray[np.float32], activation: Relu | Tanh, delays: Taps
+) -> SortedNetwork:
+    """Return [rho W | W_in | b], shape (n_neurons, n_rows), as the kernel takes it."""
     n_neurons, n_rows = weights.shape
     order = np.argsort(np.diff(weights.indptr), kind="stable")
     ordered, n_padded = weights[order], -(-n_neurons // WIDTH) * WIDTH
     degrees = np.diff(ordered.indptr)
     lengths = np.pad(degrees, (0, n_padded - n_neurons)).reshape(-1, WIDTH).max(axis=1)
     ends = np.cumsum(lengths)
-    place = np.empty(n_rows, np.uint32)  # of each neuron and each channel in the state
+    place = np.empty(n_rows, np.uint32)  # of each neuron and of each thing heard in the state
     place[order], place[n_neurons:] = np.arange(n_neurons), n_padded + np.arange(n_rows - n_neurons)
     neuron = np.repeat(np.arange(n_neurons), degrees)
     row = (ends - lengths)[neuron // WIDTH] + np.arange(ordered.nnz) - ordered.indptr[neuron]
     columns, values = np.zeros((ends[-1], WIDTH), np.uint32), np.zeros((ends[-1], WIDTH), np.float32)
     columns[row, neuron % WIDTH], values[row, neuron % WIDTH] = place[ordered.indices], ordered.data
-    return SortedNetwork(
-        order.astype(np.uint32), ends.astype(np.uint32), Rows8(columns), Rows8(values), np.float32(leak)
-    )
+    places = order.astype(np.uint32)
+    own_leaks = _by_eights(leaks[None], places)
+    return SortedNetwork(places, ends.astype(np.uint32), Rows8(columns), Rows8(values), own_leaks, activation, delays)
 
 
-def work_space(network: SortedNetwork, n_channels: int) -> tuple[Rows8, Rows8]:
-    """Return work space: a state and the next one."""
-    n_rows = len(network.ends) + -(-n_channels // WIDTH)
+def _by_eights(values: NDArray[np.float32], order: NDArray[np.uint32]) -> Rows8:
+    """Return numbers of each neuron, shape (k, n_neurons), as rows of eight sorted neurons, k for each eight."""
+    (k, n), n_eights = values.shape, -(-values.shape[1] // WIDTH)
+    laid = np.zeros((k, n_eights * WIDTH), np.float32)
+    laid[:, :n] = values[:, order]
+    return Rows8(np.ascontiguousarray(laid.reshape(k, n_eights, WIDTH).transpose(1, 0, 2)).reshape(n_eights * k, WIDTH))
+
+
+def work_space(network: SortedNetwork, n_heard: int) -> tuple[Rows8, Rows8]:
+    """Return work space: a state and the next one; `n_heard` is the number of things that neurons hear."""
+    n_rows = len(network.ends) + -(-n_heard // WIDTH)
     return Rows8(aligned(n_rows, WIDTH)), Rows8(aligned(n_rows, WIDTH))
+
+
+def pool_for(kept: Kept, network: SortedNetwork) -> Pool:
+    """Return an empty pool for one episode."""
+    return pooling.pool_of(kept, Rows8, len(network.ends), _by_eights(kept.levels, network.order))
 
 
 @njit
 def _step(network, state, new):
     """Advance all neurons by one step, from `state` to `new`."""
-    keep, k = np.float32(1) - network.leak, uintp(0)
+    k = uintp(0)
     for eight in range(uintp(len(network.ends))):
         end = uintp(network.ends[eight])
         drive = lanes_like(network.weights, np.float32(0))
         while k < end:
             drive = fma(load(network.weights, k), gather(state, network.columns, k), drive)
             k += uintp(1)
-        store(new, eight, zero_up_to(fma(network.leak, rectified(drive), keep * load(state, eight)), SMALLEST))
+        store(new, eight, advanced(network.activation, drive, load(network.leaks, eight), load(state, eight)))
+
+
+@njit
+def _rest(network, n_channels, work):
+    """Bring the network to rest, with ones where the bias comes from; return the first place of what is heard."""
+    first, n_columns = len(network.ends) * WIDTH, len(network.taps.offsets)
+    constant = first + (n_columns if n_columns else n_channels)
+    for state in work:
+        state.values.reshape(-1)[:constant] = np.float32(0)
+        state.values.reshape(-1)[constant:] = np.float32(1)
+    return first
+
+
+@njit
+def _hear(delays, inputs, step, heard):
+    """Write what neurons hear at a step: all channels, or columns of delays, silent beyond the ends."""
+    if len(delays.offsets) == 0:
+        for channel in range(inputs.shape[1]):
+            heard[channel] = inputs[step, channel]
+    for column in range(len(delays.offsets)):
+        t = step + delays.offsets[column]
+        heard[column] = inputs[t, delays.channels[column]] if 0 <= t < len(inputs) else np.float32(0)
 
 
 @kernel
@@ -77,19 +120,60 @@ def simulate_one(network, inputs, work, out):
     The states after each of the last `n_last` steps go to `out`, shape (n_last, n_neurons), with neurons in their
     original order. `work` is the `work_space` of this network.
     """
-    (n_steps, n_channels), (n_last, n_neurons) = inputs.shape, out.shape
+    (n_steps, n_channels), n_last = inputs.shape, len(out)
     state, new = work
-    first = len(network.ends) * WIDTH
-    state.values[:] = np.float32(0)
+    first = _rest(network, n_channels, work)
     for step in range(n_steps):
-        shown = state.values.reshape(-1)[first : first + n_channels]
-        for channel in range(n_channels):
-            shown[channel] = inputs[step, channel]
+        _hear(network.taps, inputs, step, state.values.reshape(-1)[first:])
         _step(network, state, new)
         state, new = new, state
         kept = step - (n_steps - n_last)
         if kept >= 0:
-            values = state.values.reshape(-1)
-            for place in range(n_neurons):
-                out[kept, network.order[place]] = values[place]
+            _keep(network, state.values, out[kept])
     return np.isfinite(out[n_last - 1]).all()
+
+
+@njit
+def _keep(network, state, row):
+    values = state.reshape(-1)
+    for place in range(len(row)):
+        row[network.order[place]] = values[place]
+
+
+@njit
+def _keep_sums(network, pool, place, out):
+    """Write the sums to out[place:]."""
+    if pool.mean:
+        _keep(network, pool.sums.values, out[place])
+        place += 1
+    for level in range(pool.n_levels * pool.activity):
+        _keep(network, np.ascontiguousarray(pool.totals[level :: pool.n_levels]), out[place])
+        place += 1
+    for level in range(pool.n_levels * pool.excess):
+        _keep(network, np.ascontiguousarray(pool.over.values[level :: pool.n_levels]), out[place])
+        place += 1
+
+
+@kernel
+def simulate_one_pooled(network, inputs, work, pool, times, out):
+    """Do the same as `simulate_one`, but keep states at chosen times, in order, and sums over all steps.
+
+    `out` has shape (n_times + n_sums, n_neurons).
+    """
+    (n_steps, n_channels), done = inputs.shape, 0
+    state, new = work
+    first = _rest(network, n_channels, work)
+    pooling.empty(pool)
+    for step in range(n_steps):
+        _hear(network.taps, inputs, step, state.values.reshape(-1)[first:])
+        _step(network, state, new)
+        state, new = new, state
+        pooling.add(pool, state, len(network.ends))
+        while done < len(times) and times[done] == step:
+            _keep(network, state.values, out[done])
+            done += 1
+        if step % FULL == FULL - 1:
+            pooling.settle(pool)
+    pooling.settle(pool)
+    _keep_sums(network, pool, len(times), out)
+    return np.isfinite(state.values.reshape(-1)[:first]).all()

@@ -26,7 +26,7 @@ from kenyon.learning.protocol import Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.learning.state import ROWS, Percentile, State, fixed_start, unit_thresholds
 from kenyon.learning.switches import DEPENDENT, Default, acting, settle
-from kenyon.readout import CODES, ON_OFF, Readout, encoded, standardise
+from kenyon.readout import CODES, ON_OFF, SIGNED, Readout, encoded, standardise
 
 NO_TARGETS = np.zeros((0, 0), np.float32)  # for the kernel, when labels are classes
 HALVINGS = 20  # how often callers halve the steps of a learner that diverges before they give up
@@ -95,7 +95,8 @@ class Learner:
     code
         With thresholds, read each neuron once, "on", as the paper does, x = relu(V - theta); or twice, "on_off": also
         x = relu(theta_off - V), with a threshold and weights of its own. Where `start` is a percentile q, theta_off
-        starts at percentile 100 - q; where it is a number, with as many states below it as there are above `start`.
+        starts at percentile 100 - q; where it is a number, with as many states below it as there are above `start`. For
+        states on both sides of 0, as those of a tanh reservoir, "signed": x = sign(V) relu(|V| - theta).
     cooling
         Steps of gradients shrink: to nearly 0 at the end of the episodes, as the share that is left ("linear") or its
         square root ("sqrt"); as 1 / sqrt(1 + episode / horizon) if nobody knows how many there will be ("power"); or
@@ -191,7 +192,15 @@ class Learner:
             raise ValueError("rule must be QLearning() or Supervised() for a learner to act, not Regression()")
         V = _checks.single("states", _checks.states(V, self._own(state).n_neurons))
         actions, V = np.empty(len(V), np.intp), standardise(V, state.shift, state.scale)
-        act(bool(self.thresholds), state.sides == 2, state.nets, V, *self._choices(state, len(V), 1), actions)
+        act(
+            bool(self.thresholds),
+            state.sides == 2,
+            self.code == SIGNED,
+            state.nets,
+            V,
+            *self._choices(state, len(V), 1),
+            actions,
+        )
         return actions
 
     def learn(
@@ -313,6 +322,7 @@ class Learner:
         return Step(
             bool(self.thresholds),
             self.code == ON_OFF,
+            self.code == SIGNED,
             bool(self.local),
             normalised,
             np.float32(rate_w),

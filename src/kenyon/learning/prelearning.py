@@ -25,7 +25,7 @@ from kenyon.learning import metropolis
 from kenyon.learning.learners import NO_TARGETS, Learner
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
-from kenyon.learning.state import unit_thresholds
+from kenyon.learning.state import sized, unit_thresholds
 from kenyon.reservoir import Batch, ReservoirProtocol, check_reservoir, stream_chunks
 from kenyon.tasks import Task
 
@@ -133,7 +133,9 @@ class _Starts:
         self.method = "walks" if learner.start == METHODS["walks"] else "resets"
         self.period, self.sigma, self.beta = learner.period or 1, learner.sigma or 0.0, learner.beta or 0.0
         self.source = source
-        self.starts = np.quantile(V.astype(np.float64), np.linspace(0.0, 0.95, STARTS)).astype(np.float64, copy=False)
+        self.starts = np.quantile(sized(V, learner.code).astype(np.float64), np.linspace(0.0, 0.95, STARTS)).astype(
+            np.float64, copy=False
+        )
         if self.method == "resets":
             self.starts[0] = 0.0
         self.theta_g, self.proposed = self.starts.copy(), self.starts.copy()

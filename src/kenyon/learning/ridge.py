@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from kenyon import _checks
 from kenyon.learning.protocol import Info, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
-from kenyon.learning.state import Percentile, fixed_start, initial_thresholds, opposite_thresholds
+from kenyon.learning.state import Percentile, fixed_start, initial_thresholds, opposite_thresholds, sized
 from kenyon.readout import CODES, ON_OFF, Readout, encoded
 
 PENALTIES = np.logspace(-9, 0, 37)  # candidates for cross-validation, as shares of the sum of all squares
@@ -52,7 +52,7 @@ class Ridge:
     start
         Read x = relu(V - theta) with thresholds fixed at this number or `Percentile`; None reads V.
     code
-        With a start: "on", x as above, the default; or "on_off", each neuron twice, as in `Learner`.
+        With a start: "on", x as above, the default; or "on_off", each neuron twice, or "signed", as in `Learner`.
     intercept
         Fit a constant output as well. Estimators always do.
     rule
@@ -87,7 +87,7 @@ class Ridge:
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> RidgeState:
         """Return the thresholds and empty sums."""
         V, n_outputs = _checks.calibration(V), check_outputs(self.rule, n_classes)
-        theta = None if self.start is None else initial_thresholds(self.start, V)
+        theta = None if self.start is None else initial_thresholds(self.start, sized(V, self.code))
         if theta is not None and self.code == ON_OFF:
             theta = np.concatenate([theta, opposite_thresholds(self.start, V)])
         n = V.shape[1] if theta is None else len(theta)

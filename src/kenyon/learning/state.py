@@ -3,7 +3,8 @@
 Units of the code "on" are neurons, x = relu(V - theta). The code "on_off" reads each neuron twice: units of the second
 side are active below a threshold of their own, x = relu(theta_off - V). In networks both sides follow one another, each
 padded as rows are, and the second holds -theta_off: so x = relu(-V - theta) there, the gradient is the same for all,
-and to raise thresholds makes both sides sparser.
+and to raise thresholds makes both sides sparser. The code "signed" reads states on both sides of 0 by one unit,
+x = sign(V) relu(|V| - theta), so its thresholds start at percentiles of |V|.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kenyon import _checks
 from kenyon.kernels.lanes import LANES
 from kenyon.kernels.learning import Networks, row_length
 from kenyon.learning.protocol import Source
-from kenyon.readout import ON_OFF
+from kenyon.readout import ON_OFF, SIGNED
 
 ROWS = 2  # fewest outputs that the kernel works on; unused ones stay at zero
 
@@ -50,6 +51,11 @@ def initial_thresholds(start: float | str | Percentile | None, V: NDArray[np.flo
     return start.of(V) if isinstance(start, Percentile) else np.full(V.shape[1], start or 0.0, np.float32)
 
 
+def sized(V: NDArray[np.float32], code: str | None) -> NDArray[np.float32]:
+    """Return what thresholds are compared with: V, or |V| with the code "signed"."""
+    return np.abs(V) if code == SIGNED else V
+
+
 def opposite_thresholds(start: float | Percentile | None, V: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return theta_off for each neuron: with as many states below it as there are above the threshold at `start`."""
     if isinstance(start, Percentile):
@@ -62,7 +68,7 @@ def unit_thresholds(
     start: float | str | Percentile | None, V: NDArray[np.float32], code: str | None
 ) -> NDArray[np.float32]:
     """Return the initial thresholds of all units as networks hold them."""
-    on = initial_thresholds(start, V)
+    on = initial_thresholds(start, sized(V, code))
     if code != ON_OFF:
         return on
     assert not isinstance(start, str)  # which was refused

@@ -15,7 +15,7 @@ from kenyon.learning.learners import Learner
 from kenyon.learning.protocol import Source
 from kenyon.learning.rules import Supervised
 from kenyon.learning.runs import Run
-from kenyon.readout import Readout, tempered, weighted_sums
+from kenyon.readout import SIGNED, Readout, tempered, weighted_sums
 from kenyon.reservoir import Batch
 from kenyon.tasks import Task
 
@@ -62,20 +62,21 @@ class Test:
         """Add a batch."""
         if self.readout is not None:
             x = self.readout.features(batch.states)
+            size = np.abs(x) if self.readout.code == SIGNED else x
             uniforms = self.source.uniforms("test", self.n, len(x))[:, 0]
             y = tempered(weighted_sums(x, self.readout.W, self.readout.bias), self.readout.temperature)
             found = metrics.accuracies(y, batch.labels, uniforms)
             norm2 = np.einsum("ni,ni->n", x, x).sum(dtype=np.float64)
-            self.sums += [*found.sum(axis=1), len(x) * metrics.coding_level(x), norm2]
+            self.sums += [*found.sum(axis=1), len(x) * metrics.coding_level(size), norm2]
             for name, numbers in self.kinds.items():
                 places, right = numbers[batch.items], self.right[name]
                 right += [np.bincount(places, weights, right.shape[1]) for weights in (found[0], None)]
-            self._add_classes(x, self.labellings[:, batch.items])
+            self._add_classes(x, size, self.labellings[:, batch.items])
         self.n += len(batch.items)
 
-    def _add_classes(self, x: NDArray[np.float32], labels: NDArray[np.intp]) -> None:
+    def _add_classes(self, x: NDArray[np.float32], size: NDArray[np.float32], labels: NDArray[np.intp]) -> None:
         self.shown += (labels[:, :, None] == np.arange(self.n_classes)).sum(axis=1)
-        self.active = self.active + metrics.class_sums(x > 0, labels, self.n_classes)
+        self.active = self.active + metrics.class_sums(size > 0, labels, self.n_classes)
         self.amount = self.amount + metrics.class_sums(x, labels, self.n_classes)
 
     def measures(self) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from kenyon.provenance import environment
 from kenyon.readout import ON_OFF, Readout
 from kenyon.reservoir import Batch, ReservoirProtocol, check_reservoir, stream_chunks
 from kenyon.tasks import Task
+from kenyon.timing import Delays, LogUniform
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -415,6 +416,9 @@ def _config(plan: _Plan, number: int, **shown: Any) -> dict[str, Any]:
 def _settings(thing: Any) -> dict[str, Any]:
     """Return the kind of a thing and its settings: the fields of a dataclass, or else its plain attributes."""
     fields = asdict(thing) if is_dataclass(thing) and not isinstance(thing, type) else getattr(thing, "__dict__", {})
+    fields = {
+        name: asdict(value) if isinstance(value, (Delays, LogUniform)) else value for name, value in fields.items()
+    }
     plain = (int, float, str, dict, type(None))
     return {
         "kind": type(thing).__name__,

@@ -1,0 +1,129 @@
+"""Reading a series: what is kept of each neuron's states over time.
+
+    "last"      the state at the end
+    "mean"      the mean over all steps
+    k           states at k equally spaced steps, of which the end is the last
+    "activity"  the share of steps on which the state is above a level, for each of several levels
+    "excess"    the sum over steps of relu(V - level), for each of them
+
+Levels are percentiles of each neuron's states over all steps of the series fitted to. All of it is accumulated while
+series run, so memory does not grow with their length.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon import _checks, _seeding
+from kenyon.kernels.pooling import Kept
+from kenyon.reservoir import Reservoir
+
+WORDS = ("last", "mean", "activity", "excess")
+LEVELLED = ("activity", "excess")
+PERCENTILES = (55.0, 65.0, 75.0, 85.0, 95.0)
+MOST_TIMES = 2**16
+LEVEL_SERIES, LEVEL_STATES = 1000, 4096  # series that levels are taken from, and states of each neuron, at least
+
+
+class Pooling(NamedTuple):
+    """What is kept of each neuron: one number or several, those of all neurons one after another."""
+
+    parts: tuple[str | int, ...]
+    percentiles: tuple[float, ...] = ()  # of the levels; none if nothing needs levels
+    levels: NDArray[np.float32] | None = None  # (n_levels, n_neurons), once they are known
+
+    @property
+    def plain(self) -> bool:
+        """Whether only the last state is kept."""
+        return self.parts == (WORDS[0],)
+
+    @property
+    def names(self) -> list[str]:
+        """What each of the numbers that are kept of a neuron is called."""
+        at = [f"{q:g}" for q in self.percentiles]
+        found: list[str] = []
+        for part in self.parts:
+            if isinstance(part, int):
+                found += [f"time {i + 1} of {part}" for i in range(part)]
+            else:
+                found += [f"{part} {q}" for q in at] if part in LEVELLED else [part]
+        return found
+
+    def read(self, reservoir: Reservoir, inputs: Any, threads: int) -> NDArray[np.float32]:
+        """Return what is kept of series, an array (n, T, n_inputs) or a list of (T_k, n_inputs); a row for each."""
+        lengths = _lengths(inputs)
+        levels = np.zeros((0, reservoir.n_neurons), np.float32) if self.levels is None else self.levels
+        kept = Kept("mean" in self.parts, "activity" in self.parts, "excess" in self.parts, levels)
+        times = {part: _spaced(lengths, part if isinstance(part, int) else 1) for part in self.parts if _is_time(part)}
+        wanted = np.concatenate([np.zeros((len(lengths), 0), np.intp), *times.values()], axis=1)
+        states, sums = _read(reservoir, inputs, kept, wanted, threads)
+        shares: Any = sums / lengths[:, None, None].astype(np.float32)
+        first = int(kept.mean)
+        found: dict[str | int, NDArray[np.float32]] = {
+            "mean": shares[:, :first],
+            "activity": shares[:, first : first + len(levels)],
+            "excess": sums[:, sums.shape[1] - len(levels) :],
+        }
+        for part, steps in times.items():
+            found[part], states = states[:, : steps.shape[1]], states[:, steps.shape[1] :]
+        return np.concatenate([found[part] for part in self.parts], axis=1).reshape(len(lengths), -1)
+
+    def calibrated(self, reservoir: Reservoir, inputs: Any, seed: int, threads: int) -> Pooling:
+        """Return the same with levels, at percentiles of each neuron's states on steps drawn from these series."""
+        lengths = _lengths(inputs)
+        k = min(int(lengths.max()), -(-LEVEL_STATES // len(lengths)))
+        within = _seeding.generator(seed, "estimator", "levels").uniform(size=(len(lengths), k))
+        times = ((np.arange(k) + within) * lengths[:, None] / k).astype(np.intp)
+        nothing = Kept(False, False, False, np.zeros((0, reservoir.n_neurons), np.float32))
+        states = reservoir._pooled(inputs, nothing, times, threads).reshape(-1, reservoir.n_neurons)
+        levels = np.percentile(states.astype(np.float64), self.percentiles, axis=0)
+        return self._replace(levels=np.asarray(levels, np.float32))
+
+
+def check_pooling(pooling: Any, percentiles: Any) -> Pooling:
+    """Return what to keep, without levels, refusing what is neither a part nor several."""
+    given = pooling if isinstance(pooling, (list, tuple)) else [pooling]
+    parts = tuple(_part(part) for part in given)
+    if not parts or len({*parts}) < len(parts):
+        raise ValueError(f"pooling must name at least one thing to keep, and none twice, not {pooling!r}")
+    if not isinstance(percentiles, (list, tuple, np.ndarray)) or len(percentiles) == 0:
+        shown = _checks.short_repr(percentiles)
+        raise ValueError(f"pooling_percentiles must be numbers from 0 to 100, at least one, not {shown}")
+    found = tuple(_checks.real("pooling_percentiles", q, 0.0, 100.0) for q in percentiles)
+    return Pooling(parts, found if {*LEVELLED} & {*parts} else ())
+
+
+def _part(part: Any) -> str | int:
+    if isinstance(part, str):
+        return _checks.one_of("pooling", part, WORDS)
+    try:
+        return _checks.integer("pooling", part, 1, MOST_TIMES)
+    except ValueError:
+        allowed = f"{', '.join(map(repr, WORDS))}, a number of equally spaced times up to {MOST_TIMES}, or several"
+        raise ValueError(f"pooling must be {allowed}, not {_checks.short_repr(part)}") from None
+
+
+def _is_time(part: str | int) -> bool:
+    return isinstance(part, int) or part == "last"
+
+
+def _lengths(inputs: Any) -> NDArray[np.intp]:
+    return np.array([len(series) for series in inputs], np.intp)
+
+
+def _spaced(lengths: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+    """Return k equally spaced steps of each series, the last of them its last; shape (n, k)."""
+    return np.maximum(np.arange(1, k + 1) * lengths[:, None] // k - 1, 0)
+
+
+def _read(
+    reservoir: Reservoir, inputs: Any, kept: Kept, times: NDArray[np.intp], threads: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return states at these times, in whatever order, and the sums."""
+    order = np.argsort(times, axis=1, kind="stable")
+    out = reservoir._pooled(inputs, kept, np.take_along_axis(times, order, axis=1), threads)
+    back = np.argsort(order, axis=1, kind="stable")[:, :, None]
+    return np.take_along_axis(out[:, : times.shape[1]], back, axis=1), out[:, times.shape[1] :]

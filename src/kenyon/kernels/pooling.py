@@ -1,0 +1,115 @@
+"""What is kept of a neuron's states over a whole episode: their sum, how often and by how much they exceeded levels.
+
+A neuron has `n_levels` levels, at which two things may be accumulated: the number of steps on which V was above, and
+the sum of relu(V - level). Rows of lanes are counted as states are, with the levels of a neuron one after another.
+Counts are bytes, a quarter of the memory to go through at every step; before one can overflow they are added to
+`totals`. Sums run over steps in order, so they are the same to the bit in whatever lane and kernel.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types, uintp
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from kenyon.kernels.lanes import WIDTHS, Rows, Rows8, aligned, count_above, item, load, relu, store
+
+FULL = 255  # steps that a byte can count
+
+
+class Kept(NamedTuple):
+    """What to keep of each neuron."""
+
+    mean: bool  # the sum of its states
+    activity: bool  # the number of steps above each level
+    excess: bool  # the sum of what is above each level
+    levels: NDArray[np.float32]  # (n_levels, n_neurons)
+
+    @property
+    def n_sums(self) -> int:
+        """How many numbers that is."""
+        return self.mean + (self.activity + self.excess) * len(self.levels)
+
+
+class Pool(NamedTuple):
+    """Sums of a block of episodes, or of one."""
+
+    n_levels: int
+    mean: bool
+    activity: bool
+    excess: bool
+    levels: NDArray[np.float32] | Rows8  # (n_neurons n_levels,): a number for all episodes; or lanes of neurons
+    sums: Rows
+    counts: Rows  # of bytes
+    totals: NDArray[np.uint32]  # as counts
+    over: Rows
+
+
+def pool_of(kept: Kept, rows: type[Rows], n_rows: int, levels: NDArray[np.float32] | Rows8) -> Pool:
+    """Return an empty pool for `n_rows` rows of states, and levels laid out for them."""
+    width, n_levels = WIDTHS[rows], len(kept.levels)
+    n_counts, n_over = n_rows * n_levels * kept.activity, n_rows * n_levels * kept.excess
+    counts, totals = np.zeros((n_counts, width), np.uint8), np.zeros((n_counts, width), np.uint32)
+    sums, over = rows(aligned(n_rows * kept.mean, width)), rows(aligned(n_over, width))
+    return Pool(n_levels, kept.mean, kept.activity, kept.excess, levels, sums, rows(counts), totals, over)
+
+
+def _level(levels, row):
+    """Return level number `row`: of all lanes, or of each."""
+    raise NotImplementedError  # compiled code only
+
+
+@overload(_level)
+def _level_of(levels, row):
+    if isinstance(levels, types.Array):
+        return lambda levels, row: item(levels, row)
+    return lambda levels, row: load(levels, row)
+
+
+@njit
+def add(pool, state, n_rows):
+    """Take the states after a step: a pass for each kind of sum, since one for all spills registers."""
+    n_levels = uintp(pool.n_levels)
+    if pool.mean:
+        for row in range(uintp(n_rows)):
+            store(pool.sums, row, load(pool.sums, row) + load(state, row))
+    if pool.activity:
+        for row in range(uintp(n_rows)):
+            V = load(state, row)
+            for k in range(row * n_levels, row * n_levels + n_levels):
+                level = _level(pool.levels, uintp(k))
+                store(pool.counts, uintp(k), count_above(load(pool.counts, uintp(k)), V, level))
+    if pool.excess:
+        for row in range(uintp(n_rows)):
+            V = load(state, row)
+            for k in range(row * n_levels, row * n_levels + n_levels):
+                level = _level(pool.levels, uintp(k))
+                store(pool.over, uintp(k), load(pool.over, uintp(k)) + relu(V - level))
+
+
+@njit
+def empty(pool):
+    """Begin anew."""
+    pool.sums.values[:] = np.float32(0)
+    pool.over.values[:] = np.float32(0)
+    pool.counts.values[:] = np.uint8(0)
+    pool.totals[:] = np.uint32(0)
+
+
+@njit
+def empty_lane(pool, lane):
+    """Begin anew in one lane."""
+    pool.sums.values[:, lane] = np.float32(0)
+    pool.over.values[:, lane] = np.float32(0)
+    pool.counts.values[:, lane] = np.uint8(0)
+    pool.totals[:, lane] = np.uint32(0)
+
+
+@njit
+def settle(pool):
+    """Add what was counted to the totals."""
+    for row in range(len(pool.totals)):
+        for lane in range(pool.totals.shape[1]):
+            pool.totals[row, lane] += np.uint32(pool.counts.values[row, lane])
+            pool.counts.values[row, lane] = np.uint8(0)

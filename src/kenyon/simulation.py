@@ -1,0 +1,137 @@
+"""From weights to the layout of the kernels, and episodes through the kernel that suits their number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kenyon.chunks import chunks, drain, equal_lengths, in_order, padded
+from kenyon.kernels import many_episodes, one_episode
+from kenyon.kernels.inputs import NO_TAPS, Episodes, taps, trace, work_space
+from kenyon.kernels.lanes import LANES, Rows, Rows8, Rows16, Rows32
+from kenyon.kernels.many_episodes import Network, network, simulate, simulate_pooled
+from kenyon.kernels.neurons import ACTIVATIONS
+from kenyon.kernels.one_episode import SortedNetwork, simulate_one, simulate_one_pooled, sorted_network
+from kenyon.kernels.pooling import Kept
+from kenyon.timing import Delays, columns
+
+STATES_PER_CHUNK = 2**19  # states that a thread computes at a time: 512 episodes of 1000 neurons
+FEW_EPISODES = 2  # up to this number, episodes are faster one by one than in lanes
+
+
+def lay_out(
+    W: sparse.csr_array,
+    W_in: sparse.csr_array,
+    leaks: NDArray[np.float32],
+    activation: str,
+    delays: Delays | None,
+    bias: NDArray[np.float32] | None,
+) -> tuple[Network, SortedNetwork]:
+    """Return [rho W | W_in | b] as both kernels take it."""
+    heard, listened = W_in, NO_TAPS
+    if delays is not None:
+        heard, channels, offsets = columns(delays, W_in)
+        listened = taps(channels, offsets)
+    constant = [] if bias is None else [sparse.csr_array(bias[:, None])]
+    both = sparse.hstack([W, heard, *constant], format="csr")
+    kind = ACTIVATIONS[activation]
+    return network(both, leaks, kind, listened, bias is not None), sorted_network(both, leaks, kind, listened)
+
+
+def chunk_size(n_neurons: int, n_episodes: int, threads: int) -> int:
+    """Episodes that a thread takes at a time: enough to fill lanes, few enough for memory and for all threads."""
+    most = max(4 * LANES, min(512, STATES_PER_CHUNK // n_neurons // LANES * LANES))
+    return max(1, min(most, -(-n_episodes // threads)))
+
+
+def run_episodes(
+    networks: tuple[Network, SortedNetwork],
+    episodes: Episodes,
+    out: NDArray[np.float32],
+    kept: Kept | None = None,
+    times: NDArray[np.intp] | None = None,
+) -> bool:
+    """Fill `out` with the last states of episodes, or with what is kept of them; return False if a state overflows.
+
+    `times`, one row for each episode, count from its own beginning.
+    """
+    one_by_one = len(out) <= FEW_EPISODES
+    return (_run_alone if one_by_one else _run_in_lanes)(networks, episodes, out, kept, times)
+
+
+def _run_in_lanes(
+    networks: tuple[Network, SortedNetwork],
+    episodes: Episodes,
+    out: NDArray[np.float32],
+    kept: Kept | None,
+    times: NDArray[np.intp] | None,
+) -> bool:
+    net, rows = networks[0], _rows(len(out))
+    n_channels = episodes.table.shape[1]
+    work = work_space(rows, out.shape[-1] + n_heard(net, n_channels), n_channels, net.taps)
+    if kept is None or times is None:
+        return bool(simulate(net, episodes, work, out))
+    wanted = times + episodes.starts[:, None]
+    return bool(simulate_pooled(net, episodes, work, many_episodes.pool_for(kept, rows), wanted, out))
+
+
+def _run_alone(
+    networks: tuple[Network, SortedNetwork],
+    episodes: Episodes,
+    out: NDArray[np.float32],
+    kept: Kept | None,
+    times: NDArray[np.intp] | None,
+) -> bool:
+    net, n_channels = networks[1], episodes.table.shape[1]
+    inputs = np.empty((len(out), episodes.shown.shape[1] * episodes.steps, n_channels), np.float32)
+    trace(episodes, work_space(Rows8, n_channels, n_channels), inputs)
+    room = one_episode.work_space(net, n_heard(networks[0], n_channels))
+    own = [values[start:] for values, start in zip(inputs, episodes.starts, strict=True)]
+    if kept is None or times is None:
+        return all(simulate_one(net, s, room, V[-len(s) :]) for s, V in zip(own, out, strict=True))
+    pool = one_episode.pool_for(kept, net)
+    return all(simulate_one_pooled(net, s, room, pool, t, V) for s, t, V in zip(own, times, out, strict=True))
+
+
+def n_heard(net: Network, n_channels: int) -> int:
+    """Return how many rows there are beside the neurons: channels or columns, and one if there is a bias."""
+    return (len(net.taps.offsets) or n_channels) + net.biased
+
+
+def run_pooled(
+    networks: tuple[Network, SortedNetwork],
+    series: NDArray[np.float32] | Sequence[NDArray[np.float32]],
+    kept: Kept,
+    times: NDArray[np.intp],
+    threads: int,
+) -> tuple[NDArray[np.float32], bool]:
+    """Return states at `times` and then the sums `kept`, shape (n, n_times + n_sums, n_neurons); and if all is finite.
+
+    Series are an array (n, T, n_inputs), or a list of (T_k, n_inputs), of which those of similar length are simulated
+    together.
+    """
+    ragged = not isinstance(series, np.ndarray)
+    order = np.argsort([len(values) for values in series], kind="stable") if ragged else np.arange(len(series))
+    n_neurons = kept.levels.shape[1]
+    out = np.empty((len(series), times.shape[1] + kept.n_sums, n_neurons), np.float32)
+    fine: list[bool] = []
+
+    def job(chunk: slice) -> None:
+        members = order[chunk]
+        chosen: Any = [series[i] for i in members] if ragged else np.ascontiguousarray(series[chunk])
+        episodes = padded(chosen) if ragged else equal_lengths(chosen)
+        part = np.empty((len(members), *out.shape[1:]), np.float32)
+        fine.append(run_episodes(networks, episodes, part, kept, times[members]))
+        out[members] = part
+
+    drain(in_order(job, chunks(len(series), chunk_size(n_neurons, len(series), threads)), threads))
+    return out, all(fine)
+
+
+def _rows(n_episodes: int) -> type[Rows]:
+    """Choose the number of lanes, which affects only the time it takes."""
+    return Rows8 if n_episodes <= 8 else Rows16 if n_episodes <= 16 else Rows32
