@@ -29,7 +29,7 @@ from kenyon.learning.learners import Learner, changed
 
 Read = Callable[[TrialConfig], Stored | None]  # the result of a trial, if there is one
 FIRST = range(-4, 2)  # doublings of the rate that are tried first: from a 16th of the learner's own to twice of it
-WIDTH = 4  # doublings by which an end is extended
+WIDTH = 2  # doublings by which an end is extended
 FURTHEST = 12  # doublings from the learner's own rate at which rates end: beyond, nothing is learned either way
 SCORE = "expected_accuracy"  # the accuracy that choices have on average: they are not drawn, so it varies less
 
