@@ -5,10 +5,11 @@ import numpy as np
 import kenyon as kn
 from kenyon.experiment import executor
 from kenyon.experiment.config import TrialConfig
-from kenyon.experiment.executor import run_experiment
+from kenyon.experiment.executor import Crew, run_experiment, run_trials
 from kenyon.experiment.reports import Report
 from kenyon.experiment.result_file import decode
 from kenyon.experiment.status import read_status
+from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import load_experiment
 from kenyon.experiment.trial import run_together, run_trial
 from tests.experiment.conftest import SMALL
@@ -133,3 +134,15 @@ def test_results_do_not_depend_on_which_process_made_them():
     for name, (dimensions, values) in found[0].items():
         assert dimensions == found[1][name][0]
         np.testing.assert_array_equal(values, found[1][name][1])
+
+
+def test_a_worker_that_dies_between_two_sweeps_is_replaced(tmp_path):
+    first, second = (load_experiment({**SMALL, "name": name, "n_episodes": n}) for name, n in (("a", 600), ("b", 700)))
+    store = Store(tmp_path)
+    with Crew(1, None) as crew:
+        assert not run_trials(first, store, crew, Report()).failed
+        (process,) = crew.pool._processes.values()
+        process.kill()
+        process.join()
+        assert not run_trials(second, store, crew, Report()).failed
+    assert {trial.id for trial in (*first.trials, *second.trials)} == set(store.finished())

@@ -17,9 +17,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager
+from functools import cached_property
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
@@ -62,6 +63,41 @@ class Workers(NamedTuple):
     scheduler: str = ""  # its address, if there is one
 
 
+class Crew:
+    """Workers that come when there is something to do, and stay for all that is run within: they take seconds to come.
+
+    `workers` and `cluster` are as in `run_experiment`.
+    """
+
+    def __init__(self, workers: int | None, cluster: str | None) -> None:
+        self._asked = workers, cluster
+        self._pool: Executor | None = None
+
+    @cached_property
+    def workers(self) -> Workers:
+        """Where they come from."""
+        return _workers(*self._asked)
+
+    @property
+    def pool(self) -> Executor:
+        """Those who are there."""
+        if self._pool is None:
+            self._pool = self.workers.make()
+        return self._pool
+
+    def leave(self) -> None:
+        """Send them away at once; others come when there is something to do again."""
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            self.workers.leave(pool)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+
 def run_experiment(
     experiment: Experiment,
     folder: str | Path,
@@ -94,39 +130,33 @@ def run_experiment(
     store, report = Store(folder), Report() if report is None else _checks.instance("report", report, Report)
     start, n_new = time.monotonic(), 0
 
-    def run(experiment: Experiment, store: Store) -> SweepSummary:
-        return _run(experiment, store, workers, cluster, report)
-
     first = FirstStages(store)
-    while trials := first.pending(experiment):
-        summary = run(Experiment(experiment.name, tuple(trials), {}), first.store)
-        n_new += summary.n_new
-        if summary.failed:
-            return SweepSummary(len(trials), n_new, summary.failed, time.monotonic() - start)
-    summary = run(first.settled(experiment), store)
+    with Crew(workers, cluster) as crew:
+        while trials := first.pending(experiment):
+            summary = _run(Experiment(experiment.name, tuple(trials), {}), first.store, crew, report)
+            n_new += summary.n_new
+            if summary.failed:
+                return SweepSummary(len(trials), n_new, summary.failed, time.monotonic() - start)
+        summary = _run(first.settled(experiment), store, crew, report)
     return summary._replace(n_new=n_new + summary.n_new, seconds=time.monotonic() - start)
 
 
-def _run(
-    experiment: Experiment, store: Store, workers: int | None, cluster: str | None, report: Report
-) -> SweepSummary:
+def _run(experiment: Experiment, store: Store, crew: Crew, report: Report) -> SweepSummary:
     """Run the trials that have no result in the store yet."""
     store.create()
     store.register(experiment)
-    return run_trials(experiment, store, workers, cluster, report)
+    return run_trials(experiment, store, crew, report)
 
 
-def run_trials(
-    experiment: Experiment, store: Store, workers: int | None, cluster: str | None, report: Report
-) -> SweepSummary:
+def run_trials(experiment: Experiment, store: Store, crew: Crew, report: Report) -> SweepSummary:
     """Run trials that have no result yet, leaving the list of the experiment's trials as it is."""
     finished = set(store.finished())
     store.check(trial.id for trial in experiment.trials if trial.id in finished)
     todo = [trial for trial in experiment.trials if trial.id not in finished]
-    start, crew = time.monotonic(), _workers(workers, cluster) if todo else None
+    start, sweep = time.monotonic(), _Sweep(store, experiment.name, report, crew) if todo else None
     with closing(report), _stoppable():
         report.begin(experiment.name, experiment.trials, todo)
-        failed = _Sweep(store, experiment.name, report, crew).run(todo) if crew else {}
+        failed = sweep.run(todo) if sweep else {}
     return SweepSummary(len(experiment.trials), len(todo) - len(failed), failed, time.monotonic() - start)
 
 
@@ -143,8 +173,9 @@ class Running(NamedTuple):
 class _Sweep:
     """A running sweep."""
 
-    def __init__(self, store: Store, name: str, report: Report, workers: Workers) -> None:
-        self.store, self.name, self.report, self.workers = store, name, report, workers
+    def __init__(self, store: Store, name: str, report: Report, crew: Crew) -> None:
+        self.store, self.name, self.report = store, name, report
+        self.crew, self.workers = crew, crew.workers
         self.attempts: Counter[str] = Counter()
         self.failed: dict[str, str] = {}
         self.running: dict[Future[list[bytes]], Running] = {}
@@ -154,37 +185,36 @@ class _Sweep:
     def run(self, trials: list[TrialConfig]) -> dict[str, str]:
         """Run trials; return why some failed."""
         self.todo.extend(jobs(trials, self.workers.n_at_once))
-        pool = self.workers.make()
         try:
             while self.todo or self.running:
-                self._fill(pool)
+                alive = [self._fill()]
                 done, _ = wait(self.running, timeout=BEAT, return_when=FIRST_COMPLETED)
-                alive = [self._take(future) for future in done]
+                alive += [self._take(future) for future in done]
                 if not all(alive):
                     self._put_back()
-                    self.workers.leave(pool)
-                    pool = self.workers.make()
+                    self.crew.leave()
                 running = [trial.id for own in self.running.values() for trial in own.job]
                 self.report.beat(running)
                 self.store.heartbeat(self.name, running=running, time=time.time(), left=self.report.left)
         finally:
-            self.workers.leave(pool)
             self.store.end_heartbeat(self.name)
         return self.failed
 
-    def _fill(self, pool: Executor) -> None:
+    def _fill(self) -> bool:
+        """Hand out jobs; return whether there is someone alive to work on them."""
         while self.todo and len(self.running) < self.workers.n_at_once:
             job, began = self.todo.popleft(), time.monotonic()
             for trial in job:
                 self.report.started(trial)
             try:
-                future = pool.submit(execute, [trial.canonical() for trial in job], self.commit)
+                future = self.crew.pool.submit(execute, [trial.canonical() for trial in job], self.commit)
             except BrokenExecutor:
                 self.todo.appendleft(job)
-                return
+                return bool(self.running)
             except Exception as error:
                 raise self._lost() if _lost(error) else error from None
             self.running[future] = Running(job, began)
+        return True
 
     def _take(self, future: Future[list[bytes]]) -> bool:
         """Store the results of a job, or why it failed; return whether its worker is still alive."""

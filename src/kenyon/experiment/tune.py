@@ -26,7 +26,7 @@ import numpy as np
 
 from kenyon import _checks
 from kenyon.experiment.config import TrialConfig
-from kenyon.experiment.executor import run_trials
+from kenyon.experiment.executor import Crew, run_trials
 from kenyon.experiment.reports import Report
 from kenyon.experiment.results import combine
 from kenyon.experiment.settings import ConfigError, noting, refuse_unknown
@@ -97,17 +97,18 @@ def tune(
     report = Report() if report is None else report
     record, known = _record(study, store, optuna), dict[int, tuple[TrialConfig, ...]]()
     _requeue(record, optuna)
-    while (number := len(_listed(store, study, record, known))) < n_trials:
-        record.sampler = optuna.samplers.TPESampler(seed=study.seed + number, n_startup_trials=10)
-        trial = record.ask()
-        settings = {place: _suggest(trial, place, what) for place, what in study.search.items()}
-        report.say(f"{number + 1} of {n_trials}: {spelt_out(settings.items())}")
-        now = _trials(study.base, settings)
-        _listed(store, study, record, known, now)
-        summary = run_trials(Experiment(study.name + SEARCH, now, {}), store, workers, cluster, report)
-        score = np.nan if summary.failed else _score(store, now, study)
-        trial.set_user_attr("trials", [config.id for config in now])
-        record.tell(trial, *((score,) if np.isfinite(score) else (None, optuna.trial.TrialState.FAIL)))
+    with Crew(workers, cluster) as crew:
+        while (number := len(_listed(store, study, record, known))) < n_trials:
+            record.sampler = optuna.samplers.TPESampler(seed=study.seed + number, n_startup_trials=10)
+            trial = record.ask()
+            settings = {place: _suggest(trial, place, what) for place, what in study.search.items()}
+            report.say(f"{number + 1} of {n_trials}: {spelt_out(settings.items())}")
+            now = _trials(study.base, settings)
+            _listed(store, study, record, known, now)
+            summary = run_trials(Experiment(study.name + SEARCH, now, {}), store, crew, report)
+            score = np.nan if summary.failed else _score(store, now, study)
+            trial.set_user_attr("trials", [config.id for config in now])
+            record.tell(trial, *((score,) if np.isfinite(score) else (None, optuna.trial.TrialState.FAIL)))
     return Best(float(record.best_value), dict(record.best_params), n_trials)
 
 

@@ -183,7 +183,8 @@ def _file(figure: str) -> str:
 def _smaller(trials: Sequence[TrialConfig]) -> list[TrialConfig]:
     """Return fewer and smaller trials of the same kind, enough to see everything work."""
     sizes = sorted({trial.task.size for trial in trials})
-    kept = {sizes[0], sizes[len(sizes) // 2], sizes[-1]}
+    shown = STIMULI if trials[0].task.kind == "static" else SEQUENCES
+    kept = {sizes[0], shown if shown in sizes else sizes[-1]}
     small = [_small(trial) for trial in trials if trial.task.size in kept]
     return list({trial.id: trial for trial in small}.values())
 
@@ -191,8 +192,8 @@ def _smaller(trials: Sequence[TrialConfig]) -> list[TrialConfig]:
 def _small(trial: TrialConfig) -> TrialConfig:
     settings = trial.model_dump(mode="json")
     settings["reservoir"]["n_neurons"] = min(200, settings["reservoir"]["n_neurons"])
-    settings["n_episodes"] = max(1000, settings["n_episodes"] // 20)
-    settings["n_test"], settings["n_bins"] = 500, 30
+    settings["n_episodes"] = max(1000, settings["n_episodes"] // 40)
+    settings["n_test"], settings["n_bins"] = 200, 30
     if settings["tuning"]:
-        settings["tuning"]["seeds"] = settings["tuning"]["seeds"][:1]
+        settings["tuning"] |= {name: settings["tuning"][name][:n] for name, n in (("seeds", 1), ("batch", 2))}
     return trial_of(json.dumps(settings))
