@@ -185,8 +185,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
             for epoch, order in enumerate(self._orders(data, seen, epochs)):
-                cooling = min(1.0, 2.0 * (1.0 - epoch / epochs))  # smaller steps in the second half
-                training, progress = self._pass(training, data, seen[order], cooling, n_episodes)
+                training, progress = self._pass(training, data, seen[order], n_episodes)
                 curve.append(progress)
                 advance(len(seen))
                 if held is not None:
@@ -219,7 +218,6 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         training: Training,
         data: Examples,
         numbers: Indices,
-        cooling: float = 1.0,
         n_episodes: int | None = None,
     ) -> tuple[Training, float]:
         """Learn from the series with these numbers; return their score too, each before its own update.
@@ -230,7 +228,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         for part in chunks(len(numbers)):
             now = numbers[part]
             told = data.states[now], data.targets[now], data.weights[now]
-            training, result = training.learn(*told, cooling, n_episodes)
+            training, result = training.learn(*told, n_episodes)
             total += result
         if isinstance(self._rule, Regression):
             square = float((data.targets[numbers].astype(np.float64) ** 2).sum())

@@ -94,7 +94,8 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
     n_steps
         Steps for which a static row is shown.
     epochs
-        Passes of online learners over the series. In the second half of them, steps shrink to nothing.
+        Passes of online learners over the series. Steps of learners given by name shrink to nothing on the way, as
+        `learner__cooling` says.
     early_stopping
         Hold out part of the series, and stop after `patience` passes without improvement on it; the best pass is kept.
     validation_fraction

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
 from kenyon.estimators._weights import repeats
+from kenyon.learning.cooling import TO_THE_END
 from kenyon.learning.learners import (
     HALVINGS,
     Composed,
@@ -33,13 +34,15 @@ from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile, initial_thresholds
 from kenyon.readout import Readout
 
+COOLING = "sqrt"  # over all passes of `fit`
+PACE = 100  # episodes after which the steps of a stream, whose end nobody knows, have cooled to 0.7
 BY_NAME: dict[str, LearnerProtocol] = {
     "ridge": Ridge(penalty=None),
-    "normalised": Normalised(start=Percentile(50.0)),
-    "composed": Composed(),
-    "metropolis": Metropolis(),
-    "gradient_thresholds": GradientThresholds(),
-    "gradient_weights": GradientWeights(),
+    "normalised": Normalised(start=Percentile(50.0), cooling=COOLING),
+    "composed": Composed(cooling=COOLING),
+    "metropolis": Metropolis(cooling=COOLING),
+    "gradient_thresholds": GradientThresholds(cooling=COOLING),
+    "gradient_weights": GradientWeights(cooling=COOLING),
 }
 SHARE = 0.005  # of thresholds in a fixed step: k of the normalised step
 CACHE = 2**24  # bytes of states kept between passes
@@ -87,21 +90,19 @@ class Training(NamedTuple):
         V: NDArray[np.float32],
         targets: Targets,
         weights: NDArray[np.float64],
-        cooling: float,
         n_episodes: int | None,
     ) -> tuple[Training, float]:
         """Learn from states in their units; return the new training, and the sum of correct choices or of costs.
 
-        Steps are multiplied by `cooling`; those of a learner that cools by itself follow its own setting, over so many
-        episodes in all, as far as their number is known. A learner given by name that diverges takes the same episodes
-        again with half the step. Only learners in closed form take `weights`; the others are shown an episode as often
-        as its weight says.
+        Steps cool as the learner's setting says, over so many episodes in all, if their number is known. A learner
+        given by name that diverges takes the same episodes again with half the step. Only learners in closed form take
+        `weights`; the others are shown an episode as often as its weight says.
         """
         learner: Any = self.learner
         extra = [weights] if self.closed_form else []
         for _ in range(HALVINGS):
             try:
-                returned = _paced(learner, cooling, n_episodes).update(self.state, V, targets, *extra)
+                returned = self._paced(learner, n_episodes).update(self.state, V, targets, *extra)
                 state, info = check_update("learner", returned, len(V))
                 result = info.correct if targets.ndim == 1 else info.cost
                 seen = self.seen + len(V)
@@ -109,18 +110,19 @@ class Training(NamedTuple):
             except Diverged:
                 if not self.named:
                     raise
-                learner = _slowed(learner, 0.5)
+                learner = learner.slowed(0.5)
         raise Diverged("the learner", 0, f"after {HALVINGS} halvings of its step; use another, such as 'ridge'")
 
+    def _paced(self, learner: Any, n_episodes: int | None) -> Any:
+        if n_episodes is not None:
+            return told_of_length(learner, n_episodes)
+        return endless(learner) if self.named else learner
 
-def _paced(learner: Any, cooling: float, n_episodes: int | None) -> Any:
-    if getattr(learner, "cooling", None) is None:
-        return _slowed(learner, cooling)
-    return learner if n_episodes is None else told_of_length(learner, n_episodes)
 
-
-def _slowed(learner: Any, factor: float) -> Any:
-    return learner.slowed(factor) if hasattr(learner, "slowed") else learner
+def endless(learner: Any) -> Any:
+    """Return a learner for a stream: one that would cool to the end slows down with the number of episodes instead."""
+    ends = getattr(learner, "cooling", None) in TO_THE_END and learner.horizon is None
+    return replace(learner, cooling="power", horizon=PACE) if ends else learner
 
 
 def by_name(learner: str | Named) -> LearnerProtocol:
