@@ -21,15 +21,17 @@ from kenyon._files import write_whole
 from kenyon._version import __version__
 from kenyon.learning.switches import acting
 
-MODEL_FORMAT = 4  # of the files; the only one that is read
+MODEL_FORMAT = 5  # of the files; the only one that is read
 KEY = "kenyon"
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
 LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Normalised"
 CLASSES = {  # that a model is made of, by module
     "estimators": "ReservoirClassifier ReservoirRegressor ReservoirTransformer ThresholdReadout ThresholdRegressor",
     "estimators._training": "Named Training Units",
-    "estimators._encoding": "RowEncoder Scaling SeriesEncoder",
+    "estimators._encoding": "RowEncoder RunningScaling Scaling SeriesEncoder",
     "kernels.learning": "Networks",
+    "kernels.running": "Moments Percentiles",
+    "kernels.streams": "Following RandomFeatures",
     "learning.controls": "RLSState RecursiveLeastSquares",
     "learning.learners": LEARNERS,
     "learning.protocol": "Source",
@@ -150,7 +152,9 @@ def _is_known(value: Any) -> bool:
 def _parts(value: Any) -> dict[str, Any]:
     if type(value).__name__ == "Reservoir":
         return dict(value.__getstate__())
-    return dict(value._asdict() if hasattr(value, "_asdict") else vars(value))
+    parts = dict(value._asdict() if hasattr(value, "_asdict") else vars(value))
+    parts.pop("_live", None)  # work space, made again when it is needed
+    return parts
 
 
 def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> Any:
@@ -214,7 +218,7 @@ def _made(kind: str, parts: dict[str, Any]) -> Any:
     if kind in LEARNERS.split():
         parts = acting(parts)  # files of earlier versions have settings that do nothing
     model = made(**parts)
-    if kind == "State":
+    if hasattr(model, "check"):
         model.check()
     return model
 

@@ -17,22 +17,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks, _seeding
-from kenyon.estimators import _training
+from kenyon.estimators import _stream, _training
 from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
 from kenyon.estimators._neurons import measure, rank, readout_outputs
-from kenyon.estimators._series import Series, chunks, naming
+from kenyon.estimators._series import Series, chunks, joined, naming
 from kenyon.estimators._settings import LearnerSettings
 from kenyon.estimators._training import Examples, States, Targets, Training
 from kenyon.estimators._weights import Indices, Numbers, Sample, Selection, check_shows, gather, weighted
+from kenyon.kernels.streams import Aims
 from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.progress import show_progress
+from kenyon.readout import Readout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
 CALIBRATION_SERIES = 1000  # series that units and starts are taken from
+CALIBRATION_ROWS = 30  # fewest that they are taken from in a stream, by learners that cannot follow one
 TARGET = 10.0  # size of the outputs wanted
 
 
@@ -62,6 +65,10 @@ class Estimator(BaseEstimator):
 
         check_is_fitted(self)
         save(path, self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles are made of: not the work space of single rows."""
+        return {name: part for name, part in super().__getstate__().items() if name != "_live"}
 
     def _threads(self) -> int:
         if self.n_jobs is not None and _checks.integer("n_jobs", self.n_jobs, -_checks.WHOLE) == 0:
@@ -93,6 +100,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
     patience: int = 5
     warm_start: bool = False
     verbose: int | bool = 0
+    forgetting: float = 1.0
 
     _rule: ClassVar[Supervised | Regression] = Supervised(TARGET)  # what it learns from; regressors have another
     _signed = False  # whether states may be negative, and 0 has no special meaning
@@ -109,6 +117,26 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
     def _score(self, y: Numbers, targets: Targets, weights: Numbers) -> float:
         """Return the score of outputs."""
 
+    @abstractmethod
+    def _running_encoder(self, series: Any, seed: int) -> Any:
+        """Return what turns a stream that begins with these series into states, suited to what it has shown so far."""
+
+    @property
+    def readout_(self) -> Readout:
+        """What was learned, as a `kenyon.Readout` of scaled states."""
+        found: Readout | None = self.__dict__.get("_readout")
+        if found is None:
+            self.__dict__["_readout"] = found = self._training.readout()
+        return found
+
+    @property
+    def theta_(self) -> Numbers:
+        """Thresholds of the neurons, in units of their states; 0 for learners without thresholds."""
+        readout, units = self.readout_, self._training.units
+        size = np.where(units.factor > 0, units.factor, 1).astype(np.float64)
+        sides = readout.theta.reshape(-1, readout.n_neurons)
+        return np.asarray((sides / size + units.shift * readout.thresholds).ravel())
+
     @property
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "_training")
@@ -124,6 +152,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         fraction = _checks.real("validation_fraction", self.validation_fraction, 0.0, open_low=True)
         if fraction >= 1:
             raise ValueError(f"validation_fraction must be below 1, not {fraction}")
+        _checks.real("forgetting", self.forgetting, 0.5, 1.0)
         _training.pick(self.learner, self._rule)
 
     def _weighted(
@@ -137,12 +166,27 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
 
     def _begin(self, series: Series, sample: Sample, n_outputs: int) -> None:
         """Calibrate on these series, each as often as its weight says, and start with empty weights."""
-        self._seed = self._new_seed()
+        self._forget(self._new_seed())
         drawn = Selection(series, sample.draw(_seeding.generator(self._seed, "estimator", "calibration")))
         self.encoder_ = self._encoder(drawn, self._seed)
         V = self._calibrate(drawn, self._seed)
         self._training = _training.begin(self.learner, V, n_outputs, self._rule, self._seed, signed=self._signed)
-        self._passes, self.learning_curve_ = 0, {"epoch": np.empty(0, int), "training": np.empty(0)}
+
+    def _forget(self, seed: int) -> None:
+        """Begin with nothing."""
+        self.__dict__.pop("_live", None)
+        self._seed, self._passes = seed, 0
+        self.learning_curve_ = {"epoch": np.empty(0, int), "training": np.empty(0)}
+
+    def _begin_stream(self, series: Series, weights: Numbers, n_outputs: int) -> None:
+        """Start with empty weights and without a calibration."""
+        self._forget(self._new_seed())
+        shown = Sample(np.arange(len(series)), weights)
+        drawn = Selection(series, shown.draw(_seeding.generator(self._seed, "estimator", "calibration")))
+        self.encoder_ = self._running_encoder(drawn, self._seed)
+        learner: Any = _training.pick(self.learner, self._rule)
+        named = isinstance(self.learner, (str, _training.Named))
+        self._training = _stream.begin(learner, named, self.encoder_.width, n_outputs, self._seed)
 
     def _states(self, series: Series) -> States:
         units, threads = self._training.units, self._threads()
@@ -176,6 +220,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         """
         if not self._continues:
             self._begin(series, sample, n_outputs)
+        self._training = self._training.settled()
         training, seen, held = self._training, sample.numbers, None
         epochs = 1 if training.closed_form else self.epochs
         if self.early_stopping and not training.closed_form:
@@ -201,12 +246,58 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
     ) -> None:
         """Learn once from these series, in their order."""
         if not hasattr(self, "_training"):
-            self._begin(series, gather(series, targets, weights), n_outputs)
+            if _stream.streams(_training.pick(self.learner, self._rule)):
+                self._begin_stream(series, weights, n_outputs)
+            else:
+                self._begin(series, gather(series, targets, weights), n_outputs)
         seen = np.arange(len(series))
         data = Examples(self._states(series), targets, *Sample(seen, weights).by_number(len(series), factors))
         order = np.sort(next(self._orders(data, seen, 1)))
-        training, progress = self._pass(self._training, data, seen[order])
-        self._finish(training, data, seen, [progress], [])
+        if _stream.streams(self._training.learner):
+            progress = self._follow(series, targets, order)
+            data = data._replace(states=self._states(series), targets=self._as_learned(targets))
+        else:
+            data = data._replace(targets=self._as_learned(targets))
+            self._training, progress = self._pass(self._training, data, seen[order])
+        self._finish(self._training, data, seen, [progress], [])
+
+    def _follow(self, series: Series, targets: Targets, order: Indices) -> float:
+        """Learn from series in this order, while scales, thresholds and steps follow them; return their score."""
+        self._training, total = _stream.after_fit(self._training), 0.0
+        for part in chunks(len(order)):
+            now = order[part]
+            V = self.encoder_.follow(series.take(now), self._threads(), self.forgetting)
+            self._training, result = _stream.learn(
+                self._training, V, targets[now], self._aims(), self._signed, self.forgetting
+            )
+            total += result
+        return self._progress(total, self._as_learned(targets)[order])
+
+    def _aims(self) -> Aims:
+        """Return how real targets are scaled."""
+        return _stream.NO_AIMS
+
+    def _as_learned(self, targets: Targets) -> Targets:
+        """Return targets as the learner is told them."""
+        return targets
+
+    def _rows_so_far(
+        self, series: Series, told: NDArray[Any], weights: Numbers
+    ) -> tuple[Series, NDArray[Any], Numbers]:
+        """Return these series; of a learner that calibrates on its first ones, after all before, if they were too few.
+
+        It then begins anew.
+        """
+        kept = self.__dict__.pop("_kept", None)
+        if kept is not None:
+            before, *parts = kept
+            series = joined(Series(before), series)
+            told, weights = (np.concatenate(both) for both in zip(parts, (told, weights), strict=True))
+            del self._training
+        few = len(series) < CALIBRATION_ROWS and (kept is not None or not hasattr(self, "_training"))
+        if few and not _stream.streams(_training.pick(self.learner, self._rule)):
+            self._kept = series.values, told, weights
+        return series, told, weights
 
     def _orders(self, data: Examples, seen: Indices, epochs: int) -> Iterator[Indices]:
         """Yield the order of each pass; learners in closed form take weights, others see series more or less often."""
@@ -230,10 +321,14 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
             told = data.states[now], data.targets[now], data.weights[now]
             training, result = training.learn(*told, n_episodes)
             total += result
+        return training, self._progress(total, data.targets[numbers])
+
+    def _progress(self, total: float, targets: Targets) -> float:
+        """Return the score that belongs to a sum of correct choices or of costs."""
         if isinstance(self._rule, Regression):
-            square = float((data.targets[numbers].astype(np.float64) ** 2).sum())
-            return training, 1.0 - total / max(square, np.finfo(float).tiny)
-        return training, total / max(1, len(numbers))
+            square = float((targets.astype(np.float64) ** 2).sum())
+            return 1.0 - total / max(square, np.finfo(float).tiny)
+        return total / max(1, len(targets))
 
     def _validate(self, training: Training, data: Examples, numbers: Indices) -> float:
         readout = training.readout()
@@ -244,14 +339,11 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         self, training: Training, data: Examples, seen: Indices, curve: list[float], scores: list[float]
     ) -> None:
         """Keep what was learned, and measure it on the series it was learned from."""
-        self._training, self.readout_ = training, training.readout()
+        self._training = training
+        self.__dict__.update(_readout=training.readout(), _live=None)
         first = self._passes
         self._passes += len(curve)
         self.n_epochs_ = len(curve)
-        units = training.units
-        size = np.where(units.factor > 0, units.factor, 1).astype(np.float64)
-        sides = self.readout_.theta.reshape(-1, self.readout_.n_neurons)
-        self.theta_ = (sides / size + units.shift * self.readout_.thresholds).ravel()
         final = self._measure(data, seen)
         if np.isnan(curve[-1]):  # the learner makes no choices while it learns
             curve[-1] = final
@@ -278,6 +370,55 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         series = self._series(X, reset=False)
         make, numbers = self._states(series).make, np.arange(len(series))
         return np.concatenate([readout_outputs(self.readout_, make(numbers[part])) for part in chunks(len(series))])
+
+    @abstractmethod
+    def _alone(self, x: Any) -> Any:
+        """Return X that holds one row or series."""
+
+    def _live_now(self) -> _stream.Live | None:
+        """Return what one row needs, made once; None before the first, and for learners that cannot follow."""
+        live: _stream.Live | None = vars(self).get("_live")
+        if live is not None and live.forgetting == self.forgetting:
+            return live
+        if not hasattr(self, "_training") or not _stream.streams(self._training.learner):
+            return None
+        self._check_parameters()
+        live = _stream.Live(self._training, self.encoder_, self._aims(), self._signed, self.forgetting)
+        labels = getattr(self, "classes_", np.empty(0)).tolist()
+        live.codes = {label: code for code, label in enumerate(labels)}
+        self._live = live
+        return live
+
+    def _learn_row(self, live: _stream.Live, x: Any) -> None:
+        """Learn from one row whose label or targets `live` has been told."""
+        self._encode_one(live, x, True)
+        self._training = live.learn()
+        self.__dict__["_readout"] = None  # made when it is asked for
+
+    def _encode_one(self, live: _stream.Live, x: Any, takes: bool) -> None:
+        """Let `live` write the states of one row, or raise the error that `predict` would."""
+        try:
+            fits = np.shape(x)[-1] == live.row.shape[1] and live.encode(x, takes)
+        except (TypeError, ValueError, IndexError):
+            fits = False
+        if not fits:
+            self._series(self._alone(x), reset=False)
+            raise ValueError(f"x must be a row of {live.row.shape[1]} numbers, not {_checks.short_repr(x)}")
+
+    def _outputs_one(self, x: Any) -> NDArray[np.float64]:
+        """Return y of the readout for one row or series."""
+        live = self._live_now()
+        if live is None:
+            return self._outputs(self._alone(x))[0]
+        self._encode_one(live, x, False)
+        return live.read()
+
+    def _temperature(self) -> float:
+        """Return the temperature of choices."""
+        live: _stream.Live | None = vars(self).get("_live")
+        if live is None:
+            return self.readout_.temperature
+        return float(live.learner.rule.temperatures(self._training.state.episode, 1)[0])
 
     def rank_neurons(self) -> DataFrame:
         """Return a table of the neurons, those that matter most to the outputs first.

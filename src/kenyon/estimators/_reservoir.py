@@ -14,7 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from kenyon import _checks
 from kenyon.estimators._base import Estimator
 from kenyon.estimators._classifier import ClassifierPart
-from kenyon.estimators._encoding import MEMORY, SeriesEncoder, choose_scaling
+from kenyon.estimators._encoding import (
+    KINDS,
+    MEMORY,
+    RunningScaling,
+    Scaling,
+    SeriesEncoder,
+    choose_scaling,
+    running_scaling,
+)
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._misread import warn_if_misread
 from kenyon.estimators._regressor import RegressorPart
@@ -52,10 +60,21 @@ class SeriesPart(Estimator):
             warn_if_misread(series, X, y)
         return series
 
+    def _alone(self, x: Any) -> Any:
+        return np.asarray(x)[None]
+
     def _encoder(self, series: Series, seed: int) -> SeriesEncoder:
+        kind = _checks.one_of("input_scaling", self.input_scaling, KINDS)
+        return self._scaled_by(choose_scaling(series, kind, must_vary=not hasattr(self, "_kept")), series, seed)
+
+    def _running_encoder(self, series: Series, seed: int) -> SeriesEncoder:
+        kind = _checks.one_of("input_scaling", self.input_scaling, KINDS)
+        if kind == "range" and getattr(self, "forgetting", 1.0) < 1.0:
+            kind = "channel"  # extremes cannot be forgotten little by little
+        return self._scaled_by(running_scaling(kind, series.n_channels), series, seed)
+
+    def _scaled_by(self, scaling: Scaling | RunningScaling, series: Series, seed: int) -> SeriesEncoder:
         n_steps = _checks.integer("n_steps", self.n_steps, 1)
-        kind = _checks.one_of("input_scaling", self.input_scaling, ("range", "channel", "overall"))
-        scaling = choose_scaling(series, kind)
         n_inputs = len(scaling.shift) + 1
         length = n_steps if series.static else float(np.median(series.lengths))
         reservoir = Reservoir(
@@ -110,6 +129,10 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
         Threads that simulate; -1 for all cores. Results do not depend on it.
     verbose
         Show progress.
+    forgetting
+        In a stream (`partial_fit`, `learn_one`), the factor by which the weight of a series falls with every one that
+        follows, such as 0.99 where the data drift: scales then follow the last 1 / (1 - forgetting) series, and steps
+        shrink no further than after as many. By default 1: nothing is forgotten.
     random_state
         Seed of the reservoir, the order of the series and the choices.
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
 from kenyon.estimators._weights import repeats
+from kenyon.kernels.streams import LARGEST, MEAN, Following
 from kenyon.learning.cooling import TO_THE_END
 from kenyon.learning.learners import (
     HALVINGS,
@@ -75,10 +76,22 @@ class Training(NamedTuple):
     units: Units
     named: bool  # given by name, so that its step sizes may be changed
     seen: int = 0  # episodes so far
+    following: Following | None = None  # what a stream has shown, if this is one
 
     def readout(self) -> Readout:
         """Return what has been learned so far."""
         return check_readout("learner", self.learner.readout(self.state), len(self.units.factor))
+
+    def settled(self) -> Training:
+        """Return a training with the steps that a stream has come to, which learns in passes from now on."""
+        learner: Any = self.learner
+        if self.following is None or self.following.starts.shape[1] == 0:
+            return self._replace(following=None)
+        mean, largest = self.following.counts[[MEAN, LARGEST]].tolist()
+        if self.named and learner.step == "fixed":
+            learner = _sized_by(learner, mean, largest)
+        kappa = (learner.k or 0.0) * mean**2 / learner.rule.target**2
+        return self._replace(learner=learner, state=self.state._replace(kappa=kappa), following=None)
 
     @property
     def closed_form(self) -> bool:
@@ -187,9 +200,14 @@ def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
     """Return the learner with steps that are stable on these states."""
     x = np.maximum(U - initial_thresholds(learner.start, U), 0) if learner.thresholds else U
     norm2 = (x.astype(np.float64) ** 2).sum(axis=1)
-    eta = 1.0 / max(float(norm2.max() if learner.batch == 1 else norm2.mean()), float(np.finfo(np.float32).tiny))
-    kappa = SHARE * float(norm2.mean()) ** 2 / learner.rule.target**2
-    return changed(learner, eta_w=eta, eta_theta=eta * kappa)
+    return _sized_by(learner, float(norm2.mean()), float(norm2.max()))
+
+
+def _sized_by(learner: Learner, mean: float, largest: float) -> Learner:
+    """Return the learner with steps for |x|^2 of this mean and this largest value."""
+    size = largest if learner.batch == 1 else mean
+    eta = 1.0 / size if size > 1.0 / _checks.LARGE else 1.0  # any will do where no state is above 0
+    return changed(learner, eta_w=eta, eta_theta=eta * SHARE * mean**2 / learner.rule.target**2)
 
 
 class States:

@@ -70,17 +70,11 @@ def _step(network, state, new):
         store(new, eight, zero_up_to(fma(network.leak, rectified(drive), keep * load(state, eight)), SMALLEST))
 
 
-@kernel
-def simulate_one(network, inputs, work, out):
-    """Run inputs, shape (n_steps, n_channels), through a `SortedNetwork` from rest; return False if a state overflowed.
-
-    The states after each of the last `n_last` steps go to `out`, shape (n_last, n_neurons), with neurons in their
-    original order. `work` is the `work_space` of this network.
-    """
+@njit
+def _run(network, inputs, state, new, out):
+    """Run inputs from `state` on; arguments as in `simulate_one`."""
     (n_steps, n_channels), (n_last, n_neurons) = inputs.shape, out.shape
-    state, new = work
     first = len(network.ends) * WIDTH
-    state.values[:] = np.float32(0)
     for step in range(n_steps):
         shown = state.values.reshape(-1)[first : first + n_channels]
         for channel in range(n_channels):
@@ -93,3 +87,26 @@ def simulate_one(network, inputs, work, out):
             for place in range(n_neurons):
                 out[kept, network.order[place]] = values[place]
     return np.isfinite(out[n_last - 1]).all()
+
+
+@kernel
+def simulate_one(network, inputs, work, out):
+    """Run inputs, shape (n_steps, n_channels), through a `SortedNetwork` from rest; return False if a state overflowed.
+
+    The states after each of the last `n_last` steps go to `out`, shape (n_last, n_neurons), with neurons in their
+    original order. `work` is the `work_space` of this network.
+    """
+    state, new = work
+    state.values[:] = np.float32(0)
+    return _run(network, inputs, state, new, out)
+
+
+@kernel
+def go_on(network, inputs, work, V):
+    """Do the same from the states V, shape (1, n_neurons), in whose place are those after the last step in the end."""
+    state, new = work
+    values = state.values.reshape(-1)
+    values[:] = np.float32(0)
+    for place in range(V.shape[1]):
+        values[place] = V[0, network.order[place]]
+    return _run(network, inputs, state, new, V)
