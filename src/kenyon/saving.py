@@ -42,6 +42,7 @@ CLASSES = {  # that a model is made of, by module
     "reservoir": "Reservoir",
 }
 MODULES = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
+WORK_SPACE = ("_live", "_room")  # attributes of an estimator that are made again when they are needed
 BY_ATTRIBUTES = {*CLASSES["estimators"].split()}  # built without their constructors
 
 
@@ -153,8 +154,7 @@ def _parts(value: Any) -> dict[str, Any]:
     if type(value).__name__ == "Reservoir":
         return dict(value.__getstate__())
     parts = dict(value._asdict() if hasattr(value, "_asdict") else vars(value))
-    parts.pop("_live", None)  # work space, made again when it is needed
-    return parts
+    return {name: part for name, part in parts.items() if name not in WORK_SPACE}
 
 
 def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> Any:

@@ -29,6 +29,7 @@ from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.progress import show_progress
 from kenyon.readout import Readout
+from kenyon.saving import WORK_SPACE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +69,7 @@ class Estimator(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and pickles are made of: not the work space of single rows."""
-        return {name: part for name, part in super().__getstate__().items() if name != "_live"}
+        return {name: part for name, part in super().__getstate__().items() if name not in WORK_SPACE}
 
     def _threads(self) -> int:
         if self.n_jobs is not None and _checks.integer("n_jobs", self.n_jobs, -_checks.WHOLE) == 0:
@@ -174,7 +175,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
 
     def _forget(self, seed: int) -> None:
         """Begin with nothing."""
-        self.__dict__.pop("_live", None)
+        for name in (*WORK_SPACE, "_fed"):
+            self.__dict__.pop(name, None)
         self._seed, self._passes = seed, 0
         self.learning_curve_ = {"epoch": np.empty(0, int), "training": np.empty(0)}
 
@@ -370,6 +372,18 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         series = self._series(X, reset=False)
         make, numbers = self._states(series).make, np.arange(len(series))
         return np.concatenate([readout_outputs(self.readout_, make(numbers[part])) for part in chunks(len(series))])
+
+    @abstractmethod
+    def _tell(self, y: Any) -> _stream.Live:
+        """Return what one row needs, told its label or target."""
+
+    @abstractmethod
+    def _said(self, outputs: NDArray[np.float64]) -> Any:
+        """Return the label or number that outputs stand for."""
+
+    @abstractmethod
+    def _begin_targets(self) -> int:
+        """Begin a stream of which no label or target is known; return the number of outputs."""
 
     @abstractmethod
     def _alone(self, x: Any) -> Any:

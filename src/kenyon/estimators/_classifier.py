@@ -112,22 +112,37 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             Its label. One that has not been seen before is a new class.
         """
         live = self._live_now()
-        code = None if live is None or self.class_weight is not None else live.codes.get(y)
-        if live is None or code is None:
+        if live is None or self.class_weight is not None or y not in live.codes:
             return self.partial_fit(self._alone(x), np.asarray([y]))
-        live.label[0] = code
-        self._learn_row(live, x)
+        self._learn_row(self._tell(y), x)
         return self
 
     def predict_one(self, x: ArrayLike) -> Any:
         """Return the most likely label of one row or series, without overhead."""
-        best = int(self._outputs_one(x)[: len(self.classes_)].argmax())
-        return self.classes_[best : best + 1].tolist()[0]
+        return self._said(self._outputs_one(x))
 
     def predict_proba_one(self, x: ArrayLike) -> dict[Any, float]:
         """Return the probabilities of `predict_proba` for one row or series, by label."""
         y = tempered(self._outputs_one(x)[None, : len(self.classes_)], self._temperature())[0]
         return dict(zip(self.classes_.tolist(), softmax(y).tolist(), strict=True))
+
+    def _said(self, outputs: NDArray[np.float64]) -> Any:
+        best = int(outputs[: len(self.classes_)].argmax())
+        return self.classes_[best : best + 1].tolist()[0]
+
+    def _tell(self, y: Any) -> _stream.Live:
+        live = self._live_now()
+        assert live is not None
+        if y not in live.codes:
+            self._add_classes(self._declared_classes(self._labels([y]), None, False))
+            self.__dict__["_live"] = None
+            return self._tell(y)
+        live.label[0] = live.codes[y]
+        return live
+
+    def _begin_targets(self) -> int:
+        self.classes_, self._declared = np.empty(0), False
+        return 0
 
     def _declared_classes(self, labels: NDArray[Any], classes: Any, first: bool) -> NDArray[Any]:
         """Return all classes that are known from now on, refusing labels that were not declared."""
@@ -142,7 +157,7 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             self._declared = True
         elif first:
             self._declared = False
-        old = known if classes is not None else self.classes_ if not first else labels[:0]
+        old = known if classes is not None else labels[:0] if first or not len(self.classes_) else self.classes_
         with naming("y"):
             found = np.setdiff1d(labels, old)
         if len(found) and getattr(self, "_declared", False):

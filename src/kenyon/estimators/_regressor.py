@@ -17,7 +17,7 @@ from kenyon.estimators._base import TARGET, LearningEstimator
 from kenyon.estimators._encoding import inverse
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import Series, check_given, naming
-from kenyon.estimators._stream import streams
+from kenyon.estimators._stream import Live, streams
 from kenyon.estimators._training import Targets, pick
 from kenyon.estimators._weights import Numbers, Sample, check_weights, gather, in_shows
 from kenyon.kernels.running import no_moments
@@ -80,9 +80,8 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         series, targets, weights = self._read(X, y, sample_weight, reset=first)
         series, targets, weights = self._rows_so_far(series, targets, weights)
         if first and streams(pick(self.learner, self._rule)):
-            n_outputs = targets.size // len(targets)
-            self._flat, self._target_moments = targets.ndim == 1, no_moments(n_outputs)
-            self.target_shift_, self.target_scale_ = np.zeros(n_outputs), np.ones(n_outputs)
+            self._flat = targets.ndim == 1
+            self._follow_targets(targets.size // len(targets))
         elif not hasattr(self, "_training"):
             self._choose_scale(targets, gather(series, targets, weights))
         self._partial(series, targets.reshape(len(targets), -1), weights, len(self.target_shift_))
@@ -103,17 +102,36 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         live = self._live_now()
         if live is None:
             return self.partial_fit(self._alone(x), np.asarray(y)[None])
-        if np.size(y) != live.told.shape[1] or not (np.abs(y) <= LARGEST_VALUE).all():
-            self._targets(np.asarray(y)[None])
-            raise ValueError(f"y must be {live.told.shape[1]} numbers, not {_checks.short_repr(y)}")
-        live.told[0] = y
-        self._learn_row(live, x)
+        self._learn_row(self._tell(y), x)
         return self
 
     def predict_one(self, x: ArrayLike) -> Any:
         """Return the predicted number of one row or series, or several, without overhead."""
-        y = self._outputs_one(x) / TARGET * self.target_scale_ + self.target_shift_
+        return self._said(self._outputs_one(x))
+
+    def _said(self, outputs: NDArray[np.float64]) -> Any:
+        y = outputs / TARGET * self.target_scale_ + self.target_shift_
         return float(y[0]) if self._flat else y
+
+    def _tell(self, y: Any) -> Live:
+        live = self._live_now()
+        assert live is not None
+        n_outputs = live.told.shape[1]
+        if np.size(y) != n_outputs or not np.all(np.abs(y) <= LARGEST_VALUE):
+            self._targets(np.asarray(y).reshape(1, -1))
+            raise ValueError(f"y must have {n_outputs} numbers, as many as before, not {_checks.short_repr(y)}")
+        live.told[0] = y
+        return live
+
+    def _begin_targets(self) -> int:
+        self._follow_targets(1)
+        self._flat = True
+        return 1
+
+    def _follow_targets(self, n_outputs: int) -> None:
+        """Let the scale of targets follow a stream."""
+        self._target_moments = no_moments(n_outputs)
+        self.target_shift_, self.target_scale_ = np.zeros(n_outputs), np.ones(n_outputs)
 
     def _aims(self) -> Aims:
         return Aims(self._target_moments, self.target_shift_, self.target_scale_)

@@ -27,6 +27,7 @@ from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._misread import warn_if_misread
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series
+from kenyon.estimators._steps import StepsPart
 from kenyon.learning.state import Percentile
 from kenyon.readout import CODES, ON_OFF, encoded
 from kenyon.reservoir import Reservoir
@@ -90,7 +91,7 @@ class SeriesPart(Estimator):
 
 
 @dataclass(eq=False, repr=False)
-class ReservoirClassifier(SeriesPart, ClassifierPart):
+class ReservoirClassifier(StepsPart, SeriesPart, ClassifierPart):
     """Classify series with a reservoir and a readout that learns.
 
     Parameters
@@ -164,7 +165,7 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
 
 
 @dataclass(eq=False, repr=False)
-class ReservoirRegressor(SeriesPart, RegressorPart):
+class ReservoirRegressor(StepsPart, SeriesPart, RegressorPart):
     """Predict one number or several from series, with a reservoir and a readout that learns.
 
     Parameters are those of `ReservoirClassifier`, without `class_weight`; so are the attributes `theta_`,
