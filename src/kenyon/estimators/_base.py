@@ -412,7 +412,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
     def _encode_one(self, live: _stream.Live, x: Any, takes: bool) -> None:
         """Let `live` write the states of one row, or raise the error that `predict` would."""
         try:
-            fits = np.shape(x)[-1] == live.row.shape[1] and live.encode(x, takes)
+            values = np.asarray(x, np.float64)
+            fits = values.shape[-1] == live.row.shape[1] and live.encode(values, takes)
         except (TypeError, ValueError, IndexError):
             fits = False
         if not fits:

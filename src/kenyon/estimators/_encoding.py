@@ -22,7 +22,7 @@ from kenyon.reservoir import Reservoir
 MEMORY = 3.0  # a T: the length of a series in time constants of the neurons
 EXTREME = 100  # one series in so many, at least one, does not count for the range of a channel
 SOURCES = 3  # features that a random one is made of
-OFFSET = 0.5  # standard deviation of its constant, in standard deviations of the features
+OFFSET = 1.0  # standard deviation of its constant, in standard deviations of the features
 KINDS = ("range", "channel", "overall")  # of scaling
 FEW_FEATURES = 100  # fewer features than this are read with both signs
 
@@ -222,7 +222,7 @@ class RowEncoder(NamedTuple):
             return self.states(rows, threads)
         states = np.empty((len(rows), self.width), np.float32)
         values, parts = np.ascontiguousarray(rows.values, np.float64), (self.both_signs, self.random, self.constant)
-        standardised(self.scaling.moments, values, *parts, forgetting, True, states)
+        standardised(self.scaling.moments, values, *parts, forgetting, False, True, states)
         return states
 
 

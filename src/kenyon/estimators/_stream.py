@@ -154,14 +154,15 @@ class Live:
         if isinstance(encoder, RowEncoder) and isinstance(encoder.scaling, RunningScaling):
             parts = encoder.both_signs, tuple(encoder.random), encoder.constant
             self._scale_by = tuple(encoder.scaling.moments), self.row, *parts, forgetting
+        self.gaps = False  # whether values may be missing
 
-    def encode(self, x: Any, takes: bool) -> bool:
+    def encode(self, x: NDArray[np.float64], takes: bool) -> bool:
         """Write the states of one row or series, taking it into the statistics if asked; tell whether it could be."""
         if not isinstance(self.encoder, RowEncoder):
-            return self._run(np.asarray(x, np.float64), takes)
+            return self._run(x, takes)
         self.row[0] = x
         if isinstance(self.encoder.scaling, RunningScaling):
-            return bool(standardised_row(*self._scale_by, takes, self.V))
+            return bool(standardised_row(*self._scale_by, self.gaps, takes, self.V))
         finite = bool((np.abs(self.row) <= LARGEST_VALUE).all())
         if finite:
             self.V[:] = self.encoder.states(Series(self.row), 1)

@@ -25,19 +25,22 @@ MARKERS = 5
 class Moments(NamedTuple):
     """Means and squared deviations. Kernels change them in place."""
 
-    weight: NDArray[np.float64]  # (1,): of all rows; their number if none are forgotten
+    weight: NDArray[np.float64]  # (n,): of all values; their number if none are forgotten
     mean: NDArray[np.float64]  # (n,)
     square: NDArray[np.float64]  # (n,): sum of squared deviations
 
     @property
     def deviation(self) -> NDArray[np.float64]:
         """The standard deviation of each feature."""
-        return np.asarray(np.sqrt(self.square / max(float(self.weight[0]), 1.0)))
+        return np.asarray(np.sqrt(self.square / np.maximum(self.weight, 1.0)))
 
     def check(self) -> None:
         """Refuse arrays that do not fit together, as those of a file may not: kernels check nothing."""
-        shapes = [(1,), self.mean.shape, self.mean.shape]
-        if [part.shape for part in self] != shapes or self.mean.ndim != 1 or any(p.dtype != np.float64 for p in self):
+        if (
+            {part.shape for part in self} != {self.mean.shape}
+            or self.mean.ndim != 1
+            or any(p.dtype != np.float64 for p in self)
+        ):
             raise ValueError("inconsistent moments")
 
 
@@ -58,7 +61,7 @@ class Percentiles(NamedTuple):
 
 def no_moments(n: int) -> Moments:
     """Return moments of n features before the first row."""
-    return Moments(np.zeros(1), np.zeros(n), np.zeros(n))
+    return Moments(np.zeros(n), np.zeros(n), np.zeros(n))
 
 
 def no_percentiles(n: int, q: float) -> Percentiles:
@@ -69,30 +72,31 @@ def no_percentiles(n: int, q: float) -> Percentiles:
 
 @kernel
 def take_moments(moments, rows, forgetting):
-    """Take rows into the moments, in order."""
+    """Take rows into the moments, in order. Values that are missing (NaN) change nothing."""
     for n in range(len(rows)):
-        moments.weight[0] = forgetting * moments.weight[0] + 1.0
         for i in range(rows.shape[1]):
             value = np.float64(rows[n, i])
+            if np.isnan(value):
+                continue
+            moments.weight[i] = forgetting * moments.weight[i] + 1.0
             difference = value - moments.mean[i]
-            moments.mean[i] += difference / moments.weight[0]
+            moments.mean[i] += difference / moments.weight[i]
             moments.square[i] = forgetting * moments.square[i] + difference * (value - moments.mean[i])
 
 
 @kernel
 def take_percentiles(percentiles, rows):
     """Take rows into the percentiles, in order."""
-    share = percentiles.share[0]
+    share, heights, places = percentiles.share[0], percentiles.heights, percentiles.places
     for n in range(len(rows)):
         count = percentiles.rows[0]
         for i in range(rows.shape[1]):
-            heights, places = percentiles.heights[i], percentiles.places[i]
             if count < MARKERS:
-                _insert(heights, int(count), np.float64(rows[n, i]))
+                _insert(heights, i, int(count), np.float64(rows[n, i]))
             else:
-                _count(heights, places, np.float64(rows[n, i]))
+                _count(heights, places, i, np.float64(rows[n, i]))
                 for k in range(1, MARKERS - 1):
-                    _settle(heights, places, k, 1.0 + count * _wanted(k, share) - places[k])
+                    _settle(heights, places, i, k, 1.0 + count * _wanted(k, share) - places[i, k])
         percentiles.rows[0] += 1.0
 
 
@@ -125,34 +129,37 @@ def _wanted(k, share):
 
 
 @njit
-def _insert(heights, count, value):
+def _insert(heights, i, count, value):
     """Put one of the first values where it belongs."""
     k = count
-    while k > 0 and heights[k - 1] > value:
-        heights[k] = heights[k - 1]
+    while k > 0 and heights[i, k - 1] > value:
+        heights[i, k] = heights[i, k - 1]
         k -= 1
-    heights[k] = value
+    heights[i, k] = value
 
 
 @njit
-def _count(heights, places, value):
+def _count(heights, places, i, value):
     """Move the ends if the value lies beyond them, and count it in the places of all markers above it."""
-    heights[0], heights[MARKERS - 1] = min(heights[0], value), max(heights[MARKERS - 1], value)
-    for k in range(1, MARKERS):
-        if value < heights[k] or k == MARKERS - 1:
-            places[k] += 1.0
+    heights[i, 0], heights[i, MARKERS - 1] = min(heights[i, 0], value), max(heights[i, MARKERS - 1], value)
+    for k in range(1, MARKERS - 1):
+        if value < heights[i, k]:
+            places[i, k] += 1.0
+    places[i, MARKERS - 1] += 1.0
 
 
 @njit
-def _settle(heights, places, k, off):
+def _settle(heights, places, i, k, off):
     """Move marker k by one place if it is off by as much and there is room; its height follows its neighbours'."""
-    up, down = places[k + 1] - places[k], places[k] - places[k - 1]
-    if not ((off >= 1.0 and up > 1.0) or (off <= -1.0 and down > 1.0)):
+    if abs(off) < 1.0:
+        return
+    up, down = places[i, k + 1] - places[i, k], places[i, k] - places[i, k - 1]
+    if up <= 1.0 if off > 0.0 else down <= 1.0:
         return
     step = 1.0 if off > 0.0 else -1.0
-    rise, fall = (heights[k + 1] - heights[k]) / up, (heights[k] - heights[k - 1]) / down
-    height = heights[k] + step / (up + down) * ((down + step) * rise + (up - step) * fall)
-    if not heights[k - 1] < height < heights[k + 1]:
-        height = heights[k] + (rise if step > 0.0 else -fall)
-    heights[k] = height
-    places[k] += step
+    rise, fall = (heights[i, k + 1] - heights[i, k]) / up, (heights[i, k] - heights[i, k - 1]) / down
+    height = heights[i, k] + step / (up + down) * ((down + step) * rise + (up - step) * fall)
+    if not heights[i, k - 1] < height < heights[i, k + 1]:
+        height = heights[i, k] + (rise if step > 0.0 else -fall)
+    heights[i, k] = height
+    places[i, k] += step

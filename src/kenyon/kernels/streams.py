@@ -102,22 +102,21 @@ def expand(states, n_features, both_signs, random, constant):
 
 
 @kernel
-def standardised(moments, rows, both_signs, random, constant, forgetting, takes, out):
+def standardised(moments, rows, both_signs, random, constant, forgetting, gaps, takes, out):
     """Write the states of rows, shape (n, n_features), to `out`; return the number of the first row that cannot be.
 
-    With `takes`, each row is taken into the moments first.
+    With `takes`, each row is taken into the moments first. With `gaps` values may be missing (NaN), as if at the mean.
     """
     n_features = rows.shape[1]
     for n in range(len(rows)):
         for i in range(n_features):
-            if not abs(rows[n, i]) <= LARGEST_VALUE:
+            if not abs(rows[n, i]) <= LARGEST_VALUE and not (gaps and np.isnan(rows[n, i])):
                 return n
         if takes:
             take_moments(moments, rows[n : n + 1], forgetting)
-        weight = max(moments.weight[0], 1.0)
         for i in range(n_features):
-            mean, deviation = moments.mean[i], np.sqrt(moments.square[i] / weight)
-            varies = deviation > max(CONSTANT * abs(mean), SMALLEST_SPREAD)
+            mean, deviation = moments.mean[i], np.sqrt(moments.square[i] / max(moments.weight[i], 1.0))
+            varies = deviation > max(CONSTANT * abs(mean), SMALLEST_SPREAD) and not np.isnan(rows[n, i])
             out[n, i] = np.float32((rows[n, i] - mean) * (1.0 / deviation)) if varies else np.float32(0)
         expand(out[n : n + 1], n_features, both_signs, random, constant)
     return len(rows)
@@ -130,9 +129,9 @@ def input_factors(kind, moments, lows, highs, factor):
     The range is that between percentiles of the extremes of series, `lows` and `highs`, unless a channel does little
     within it. Then all are divided by a common factor, so that the mean variance is 1.
     """
-    weight, total, n = max(moments.weight[0], 1.0), 0.0, 0
+    total, n = 0.0, 0
     for i in range(len(factor)):
-        deviation, factor[i] = np.sqrt(moments.square[i] / weight), 0.0
+        deviation, factor[i] = np.sqrt(moments.square[i] / max(moments.weight[i], 1.0)), 0.0
         if deviation > max(CONSTANT * abs(moments.mean[i]), SMALLEST_SPREAD):
             size = deviation if kind == 1 else 1.0
             if kind == 0:
@@ -153,9 +152,9 @@ row_length_of = njit(row_length)
 @njit
 def _set_units(plan, moments, factor):
     """Write the units that the moments call for."""
-    weight, overall, n = max(moments.weight[0], 1.0), 0.0, len(factor)
+    overall, n = 0.0, len(factor)
     for i in range(n):
-        variance = moments.square[i] / weight
+        variance = moments.square[i] / max(moments.weight[i], 1.0)
         rms = np.sqrt(variance + moments.mean[i] ** 2)
         overall += rms * rms
         size = np.sqrt(variance)
@@ -201,10 +200,9 @@ def _with_rates(step, rate_W, rate_theta):
 def _follow_targets(plan, aims, told, nets):
     """Take a row of targets into their moments, and let the weights keep what they say in the new unit."""
     take_moments(aims.moments, told, plan.forgetting)
-    weight = aims.moments.weight[0]
     for j in range(len(aims.scale)):
-        mean, deviation, old = aims.moments.mean[j], np.sqrt(aims.moments.square[j] / weight), aims.scale[j]
-        size = deviation
+        mean, old = aims.moments.mean[j], aims.scale[j]
+        size = deviation = np.sqrt(aims.moments.square[j] / aims.moments.weight[j])
         if not deviation > max(CONSTANT * abs(mean), SMALLEST_SPREAD):
             size = 1.0 if mean == 0 else abs(mean)
         aims.shift[j], aims.scale[j] = mean, size
@@ -267,10 +265,10 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
 
 
 @kernel
-def standardised_row(moments, row, both_signs, random, constant, forgetting, takes, out):
+def standardised_row(moments, row, both_signs, random, constant, forgetting, gaps, takes, out):
     """Call `standardised`."""
     parts = RandomFeatures(*random)
-    return standardised(Moments(*moments), row, both_signs, parts, constant, forgetting, takes, out)
+    return standardised(Moments(*moments), row, both_signs, parts, constant, forgetting, gaps, takes, out)
 
 
 @kernel
