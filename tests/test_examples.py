@@ -29,6 +29,11 @@ def test_digits_by_row(capsys):
     assert stream[-1] > 0.85
 
 
+def test_drifting_odours(capsys):
+    all_rows, forgetting = scores(printed("drifting_odours", capsys), "after the change")
+    assert forgetting > all_rows + 0.05
+
+
 def test_japanese_vowels(capsys):
     text = printed("japanese_vowels", capsys, "aeon")
     assert min(scores(text, "cross-validated") + scores(text, "test part")) > 0.93
