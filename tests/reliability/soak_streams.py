@@ -23,7 +23,7 @@ def rows(rng, n):
     """Return rows of features of very different size, and labels that they tell."""
     y = rng.integers(N_CLASSES, size=n)
     z = rng.normal(size=(n, N_FEATURES)) + 2 * np.eye(N_CLASSES, N_FEATURES)[y]
-    return z * np.logspace(-6, 6, N_FEATURES) + np.logspace(6, -6, N_FEATURES), y.tolist()
+    return z * np.logspace(-3, 3, N_FEATURES) + np.logspace(3, -3, N_FEATURES), y.tolist()
 
 
 def merge(count, mean, square, X):

@@ -399,6 +399,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         self._check_parameters()
         live = _stream.Live(self._training, self.encoder_, self._aims(), self._signed, self.forgetting)
         labels = getattr(self, "classes_", np.empty(0)).tolist()
+        live.rank = 2 if getattr(self, "input_kind_", "rows") == "series" else 1
         live.codes = {label: code for code, label in enumerate(labels)}
         self._live = live
         return live
@@ -411,14 +412,23 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
 
     def _encode_one(self, live: _stream.Live, x: Any, takes: bool) -> None:
         """Let `live` write the states of one row, or raise the error that `predict` would."""
+        if type(x) is not np.ndarray:
+            x = self._plain(x)
         try:
             values = np.asarray(x, np.float64)
-            fits = values.shape[-1] == live.row.shape[1] and live.encode(values, takes)
-        except (TypeError, ValueError, IndexError):
+            fits = values.ndim == live.rank and values.shape[-1] == live.row.shape[1] and len(values) > 0
+            fits = fits and live.encode(values, takes)
+        except (TypeError, ValueError):
             fits = False
         if not fits:
             self._series(self._alone(x), reset=False)
             raise ValueError(f"x must be a row of {live.row.shape[1]} numbers, not {_checks.short_repr(x)}")
+
+    def _plain(self, x: Any) -> Any:
+        """Return a list of numbers as an array; anything else as it is, once it has been checked as `predict` would."""
+        if not isinstance(x, (list, tuple)):
+            self._series(self._alone(x), reset=False)
+        return x
 
     def _outputs_one(self, x: Any) -> NDArray[np.float64]:
         """Return y of the readout for one row or series."""

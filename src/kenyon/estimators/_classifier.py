@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -112,8 +112,8 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
             Its label. One that has not been seen before is a new class.
         """
         live = self._live_now()
-        if live is None or self.class_weight is not None or y not in live.codes:
-            return self.partial_fit(self._alone(x), np.asarray([y]))
+        if live is None or self.class_weight is not None or not isinstance(y, Hashable) or y not in live.codes:
+            return self.partial_fit(self._alone(x), [y])
         self._learn_row(self._tell(y), x)
         return self
 
@@ -133,10 +133,11 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
     def _tell(self, y: Any) -> _stream.Live:
         live = self._live_now()
         assert live is not None
-        if y not in live.codes:
+        if not isinstance(y, Hashable) or y not in live.codes:
             self._add_classes(self._declared_classes(self._labels([y]), None, False))
             self.__dict__["_live"] = None
-            return self._tell(y)
+            live = self._live_now()
+            assert live is not None
         live.label[0] = live.codes[y]
         return live
 

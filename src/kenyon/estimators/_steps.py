@@ -38,6 +38,7 @@ class StepsPart(LearningEstimator):
             Which series it belongs to; a new key is a series that begins, at rest. Unless `leak_rate` is given, a model
             that is fed before it has learned anything remembers about `n_steps` steps.
         """
+        _check_key(key)
         steps = self._step(x)
         if not hasattr(self, "_training"):
             self._begin_fed(steps)
@@ -85,6 +86,7 @@ class StepsPart(LearningEstimator):
         return self
 
     def _fed_states(self, key: Hashable) -> NDArray[np.float32]:
+        _check_key(key)
         found: NDArray[np.float32] | None = self.__dict__.get("_fed", {}).get(key)
         if found is None:
             raise ValueError(f"key must be that of a series that was fed, not {_checks.short_repr(key)}")
@@ -116,3 +118,10 @@ class StepsPart(LearningEstimator):
         check_series(self, steps[None], reset=True)
         memory = np.repeat(steps, self.n_steps, axis=0)  # as nobody knows how long a series will be
         self._begin_stream(Series(memory[None]), np.ones(1), self._begin_targets())
+
+
+def _check_key(key: Any) -> None:
+    try:
+        hash(key)
+    except TypeError:
+        raise ValueError(f"key must be hashable, such as a name or a number, not {_checks.short_repr(key)}") from None

@@ -134,6 +134,7 @@ class Live:
         own: Any = training.learner
         self.learner = own
         self.codes: dict[Any, int] = {}  # of the labels
+        self.rank = 1  # dimensions of a row, or of a series
         state, following = self.training.state, self.training.following
         assert following is not None
         self.V, U = np.zeros((1, encoder.width), np.float32), np.zeros((1, encoder.width), np.float32)
