@@ -16,9 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from kenyon.estimators import _stream
-from kenyon.estimators._base import LearningEstimator, random_numbers
+from kenyon.estimators._base import random_numbers
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import check_given, check_unmasked, naming
+from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import Targets, pick
 from kenyon.estimators._weights import Indices, Numbers, check_weights, gather, in_shows
 from kenyon.learning.growth import with_outputs
@@ -28,7 +29,7 @@ HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of
 
 
 @dataclass(eq=False, repr=False)
-class ClassifierPart(ClassifierMixin, LearningEstimator):
+class ClassifierPart(ClassifierMixin, StreamingEstimator):
     """Learns one label per series."""
 
     _: KW_ONLY

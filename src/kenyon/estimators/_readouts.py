@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from kenyon import _checks, _seeding
-from kenyon.estimators._base import LearningEstimator
 from kenyon.estimators._classifier import ClassifierPart
 from kenyon.estimators._encoding import (
     FEW_FEATURES,
@@ -22,12 +21,13 @@ from kenyon.estimators._encoding import (
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_rows
+from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import pick
 from kenyon.learning.protocol import LearnerProtocol
 
 
 @dataclass(eq=False, repr=False)
-class RowPart(LearningEstimator):
+class RowPart(StreamingEstimator):
     """Takes a feature matrix, and reads it as it is apart from its units."""
 
     learner: str | LearnerProtocol = "normalised"

@@ -13,11 +13,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 
 from kenyon import _checks
-from kenyon.estimators._base import TARGET, LearningEstimator
+from kenyon.estimators._base import TARGET
 from kenyon.estimators._encoding import inverse
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import Series, check_given, naming
 from kenyon.estimators._stream import Live, streams
+from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import Targets, pick
 from kenyon.estimators._weights import Numbers, Sample, check_weights, gather, in_shows
 from kenyon.kernels.running import no_moments
@@ -26,7 +27,7 @@ from kenyon.learning.rules import Regression
 
 
 @dataclass(eq=False, repr=False)
-class RegressorPart(RegressorMixin, LearningEstimator):
+class RegressorPart(RegressorMixin, StreamingEstimator):
     """Learns one real number or several per series. Targets are scaled to mean 0 and a common size, and back."""
 
     _rule = Regression(TARGET)

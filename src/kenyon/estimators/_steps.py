@@ -12,17 +12,17 @@ from sklearn.exceptions import NotFittedError
 
 from kenyon import _checks
 from kenyon.estimators import _stream
-from kenyon.estimators._base import LearningEstimator
 from kenyon.estimators._encoding import RunningScaling
 from kenyon.estimators._neurons import readout_outputs
 from kenyon.estimators._series import Series, check_series
+from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import pick
 from kenyon.kernels import one_episode
 from kenyon.kernels.one_episode import go_on
 
 
 @dataclass(eq=False, repr=False)
-class StepsPart(LearningEstimator):
+class StepsPart(StreamingEstimator):
     """Keeps the reservoir's states of series that are under way, by key. They are part of a saved model."""
 
     n_steps: int = 10
