@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce readings baseline controls capacity test test-lowest test-newest lock soak fuzz bench bench-data examples example-rl docs dist format clean
+.PHONY: reproduce readings baseline controls capacity test test-lowest test-newest lock soak fuzz bench bench-data bench-streams examples example-rl docs dist format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
@@ -49,9 +49,10 @@ lock: .venv/.dev
 	$(COMPILE) requirements/test.txt --universal
 	$(COMPILE) requirements/lowest.txt --resolution lowest-direct --python-platform linux
 
-# Ten million episodes next to their oracles, in about ten minutes; ARGS="--json figures.json" keeps the figures.
+# Ten million episodes, and as many rows of a stream, next to their oracles, in about twenty minutes; ARGS="--json figures.json" keeps the figures.
 soak: .venv/.test
 	$(BIN)/python -m tests.reliability.soak $(ARGS)
+	$(BIN)/python -m tests.reliability.soak_streams
 
 # Damaged files for every reader; ARGS="--reader models --files 100" for some of them.
 fuzz: .venv/.test
@@ -66,8 +67,12 @@ bench: .venv/.peers
 bench-data: .venv/.bench
 	$(BIN)/python benchmarks/your_data.py
 
+# River's data sets and models next to ours, in about twenty minutes: docs/streams.md.
+bench-streams: .venv/.bench
+	$(BIN)/python benchmarks/streams.py
+
 examples: .venv/.bench
-	for example in digits_by_row japanese_vowels blood_pressure reservoirpy_states; do \
+	for example in digits_by_row japanese_vowels blood_pressure drifting_odours reservoirpy_states; do \
 		$(BIN)/python examples/$$example.py || exit 1; done
 
 example-rl: .venv/.examples

@@ -42,8 +42,8 @@ LEARNERS = {
     "metropolis": "metropolis",
     "gradient_thresholds": "gradient_thresholds",
     "gradient_weights": "gradient_weights",
-    "... batch 1": kn.GradientWeights(batch=1, step="normalised"),
-    "... and V standardised": kn.GradientWeights(batch=1, step="normalised", scaling="standardised"),
+    "... batch 1": kn.GradientWeights(batch=1, step="normalised", cooling="sqrt"),
+    "... and V standardised": kn.GradientWeights(batch=1, step="normalised", scaling="standardised", cooling="sqrt"),
 }
 PEER = {  # settings of ReservoirPy's Reservoir, its Ridge's penalty, and how X is scaled for it
     "ReservoirPy, defaults": ({}, 0.0, "raw"),

@@ -36,6 +36,11 @@ def test_connectome(capsys):
     assert blocks > 0.7 > 0.3 > max(mixed)
 
 
+def test_drifting_odours(capsys):
+    all_rows, forgetting = scores(printed("drifting_odours", capsys), "after the change")
+    assert forgetting > all_rows + 0.05
+
+
 def test_japanese_vowels(capsys):
     text = printed("japanese_vowels", capsys, "aeon")
     assert min(scores(text, "cross-validated") + scores(text, "test part")) > 0.93

@@ -21,7 +21,7 @@ from kenyon._files import write_whole
 from kenyon._version import __version__
 from kenyon.learning.switches import acting
 
-MODEL_FORMAT = 4  # of the files; the only one that is read
+MODEL_FORMAT = 5  # of the files; the only one that is read
 KEY = "kenyon"
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
 LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Normalised"
@@ -29,8 +29,10 @@ CLASSES = {  # that a model is made of, by module
     "estimators": "ReservoirClassifier ReservoirRegressor ReservoirTransformer ThresholdReadout ThresholdRegressor",
     "estimators._training": "Named Training Units",
     "estimators._pooling": "Pooling",
-    "estimators._encoding": "RowEncoder Scaling SeriesEncoder",
+    "estimators._encoding": "RowEncoder RunningScaling Scaling SeriesEncoder",
     "kernels.learning": "Networks",
+    "kernels.running": "Moments Percentiles",
+    "kernels.streams": "Following RandomFeatures",
     "learning.controls": "RLSState RecursiveLeastSquares",
     "learning.learners": LEARNERS,
     "learning.protocol": "Source",
@@ -42,6 +44,7 @@ CLASSES = {  # that a model is made of, by module
     "timing": "Delays LogUniform",
 }
 MODULES = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
+WORK_SPACE = ("_live", "_room")  # attributes of an estimator that are made again when they are needed
 BY_ATTRIBUTES = {*CLASSES["estimators"].split()}  # built without their constructors
 
 
@@ -152,7 +155,8 @@ def _is_known(value: Any) -> bool:
 def _parts(value: Any) -> dict[str, Any]:
     if type(value).__name__ == "Reservoir":
         return dict(value.__getstate__())
-    return dict(value._asdict() if hasattr(value, "_asdict") else vars(value))
+    parts = dict(value._asdict() if hasattr(value, "_asdict") else vars(value))
+    return {name: part for name, part in parts.items() if name not in WORK_SPACE}
 
 
 def _describe_array(value: NDArray[Any], tensors: dict[str, NDArray[Any]]) -> Any:
@@ -216,7 +220,7 @@ def _made(kind: str, parts: dict[str, Any]) -> Any:
     if kind in LEARNERS.split():
         parts = acting(parts)  # files of earlier versions have settings that do nothing
     model = made(**parts)
-    if kind == "State":
+    if hasattr(model, "check"):
         model.check()
     return model
 

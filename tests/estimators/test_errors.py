@@ -151,8 +151,6 @@ def test_settings_that_make_no_sense_are_named(settings, message):
 
 def test_partial_fit_says_what_it_lacks():
     X, y = sines(12)
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        model().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"not in classes: \[2\]"):
         model().partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="only one class"):

@@ -168,8 +168,8 @@ class Cooled(Perceptron):
 
     rates: tuple = ()
 
-    def slowed(self, factor):
-        return Cooled(self.rate * factor, self.rates)
+    def over(self, n_episodes):
+        return Cooled(self.rate / n_episodes, self.rates)
 
     def begin(self, V, n_classes, source):
         return super().begin(V, n_classes, source), ()
@@ -182,10 +182,10 @@ class Cooled(Perceptron):
         return super().readout(state[0])
 
 
-def test_its_steps_shrink_in_the_second_half_if_it_can_be_slowed():
+def test_it_is_told_how_many_episodes_there_will_be_if_it_wants_to_know():
     X, y = rows(50)
     model = kn.ThresholdReadout(Cooled(rate=1.0), epochs=4, random_state=0).fit(X, y)
-    assert model._training.state[1] == (1.0, 1.0, 1.0, 0.5)
+    assert model._training.state[1] == (1 / 200,) * 4
 
 
 @dataclass(frozen=True)

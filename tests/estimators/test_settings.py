@@ -1,5 +1,6 @@
 """Settings of the learner within an estimator: learner__mu."""
 
+import dataclasses
 from dataclasses import FrozenInstanceError, dataclass, field
 
 import numpy as np
@@ -24,8 +25,9 @@ def test_a_grid_search_sets_what_a_constructor_sets(learner):
     X, y = sines()
     search = GridSearchCV(classifier(learner), {"learner__mu": [1e-9, 0.4], "n_neurons": [40]}, cv=2).fit(X, y)
     assert search.best_params_ == {"learner__mu": 0.4, "n_neurons": 40}  # the other one hardly learns
-    start = kn.Percentile(50) if isinstance(learner, str) else learner.start  # the name stands for this start
-    expected = classifier(kn.Normalised(mu=0.4, start=start)).fit(X, y)
+    named = isinstance(learner, str)  # the name stands for a start, and for steps that cool
+    own = kn.Normalised(start=kn.Percentile(50), cooling="sqrt") if named else learner
+    expected = classifier(dataclasses.replace(own, mu=0.4)).fit(X, y)
     np.testing.assert_array_equal(search.best_estimator_.readout_.W, expected.readout_.W)
 
 

@@ -36,6 +36,7 @@ SETTINGS = {
     "percentile": reals(), "activation": words("relu", "tanh"), "delays": words(kn.Delays(3), kn.Delays, 3),
     "pooling": words("last", "mean", 2, ["mean", "activity"], ("excess", 3), [], ["last", "last"], [["mean"]], {"mean"}),
     "pooling_percentiles": words((50,), [10, 90], (), (101,), ("a",), 50, np.array([5.0])),
+    "forgetting": reals(), "random_features": counts(10),
 }  # fmt: skip
 LARGE = ("X", "spectral_radius", "inputs")  # what the error names when states overflow
 
@@ -47,6 +48,15 @@ def make(name, **settings):
 def fitted(name, **settings):
     _, X, y = KINDS[name]
     return make(name, **settings).fit(X, y)
+
+
+def streamed(name):
+    _, X, y = KINDS[name]
+    return make(name, learner="normalised").partial_fit(X, y)
+
+
+def fed(name):
+    return streamed(name).feed(SERIES[0, 0], "a")
 
 
 def used(name, X):
@@ -67,7 +77,8 @@ def drawn(make_picture):
 def fit_of(model):
     """What was learned, of an estimator."""
     return [
-        model.encoder_.scaling,
+        model.encoder_.scaling.shift,
+        model.encoder_.scaling.factor,
         model.theta_,
         getattr(model, "readout_", None),
         getattr(model, "target_scale_", None),
@@ -109,6 +120,25 @@ for name, (_, X, y) in KINDS.items():
          given | weight | ({"classes": arrays(np.arange(2)) | words(["a", "b"], [0, "a"], [0, np.nan])} if more else {}),
          clothes=valid | {key: np.array(value) for key, value in more.items()}, see=fit_of, errors=(kn.Diverged,),
          words=named | {"classes": ("classes", "y")})  # fmt: skip
+    one = {
+        "x": arrays(X[0]) | words(X, X[0].tolist(), None, {"a": 1.0}, 3.0, [[]]),
+        "y": anything() | words("a", [0], None, np.nan, 7),
+    }
+    case(f"{name}.learn_one", lambda name=name, **given: streamed(name).learn_one(**given), lambda X=X, y=y: {"x": X[0], "y": y[0].item()},
+         one, see=fit_of, errors=(kn.Diverged,), words={"x": (*LARGE, "x"), "y": ("y", "X")})  # fmt: skip
+    for method in sorted({"predict_one", "predict_proba_one"} & set(dir(model))):
+        case(f"{name}.{method}", lambda name=name, method=method, **given: getattr(streamed(name), method)(**given),
+             lambda X=X: {"x": X[0]}, {"x": one["x"]}, words={"x": (*LARGE, "x")})  # fmt: skip
+    if hasattr(model, "feed"):
+        keys = {"key": anything() | words("a", ("a", 1), [1], {}, None)}
+        case(f"{name}.feed", lambda name=name, **given: streamed(name).feed(**given), lambda X=X: {"x": X[0, 0], "key": "a"},
+             {"x": arrays(X[0, 0]) | words(X, None, 3.0), **keys}, see=fit_of, words={"x": (*LARGE, "x")})  # fmt: skip
+        case(
+            f"{name}.predict_now", lambda name=name, **given: fed(name).predict_now(**given), lambda: {"key": "a"}, keys
+        )
+        case(f"{name}.learn_now", lambda name=name, **given: fed(name).learn_now(**given), lambda y=y: {"y": y[0].item(), "key": "a"},
+             {"y": one["y"], **keys}, see=fit_of, errors=(kn.Diverged,))  # fmt: skip
+        case(f"{name}.end", lambda name=name, **given: fed(name).end(**given), lambda: {"key": "a"}, keys, see=fit_of)
     case(f"{name}.rank_neurons", model.rank_neurons, see=lambda table: [table.to_numpy(), table.index.to_numpy()])
     case(f"{name}.get_params", model.get_params, hostile={"deep": anything()})
     case(

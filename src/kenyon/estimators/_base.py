@@ -1,4 +1,4 @@
-"""What all learning estimators share: fit, partial_fit, early stopping, measures, saving and plots."""
+"""What all learning estimators share: fit, early stopping, measures, saving and plots."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ from kenyon.estimators._neurons import measure, rank, readout_outputs
 from kenyon.estimators._series import Series, chunks, naming
 from kenyon.estimators._settings import LearnerSettings
 from kenyon.estimators._training import Examples, States, Targets, Training
-from kenyon.estimators._weights import Indices, Numbers, Sample, Selection, check_shows, gather, weighted
+from kenyon.estimators._weights import Indices, Numbers, Sample, Selection, check_shows, weighted
 from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.progress import show_progress
+from kenyon.readout import Readout
+from kenyon.saving import WORK_SPACE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +64,10 @@ class Estimator(BaseEstimator):
 
         check_is_fitted(self)
         save(path, self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles are made of: not the work space of single rows."""
+        return {name: part for name, part in super().__getstate__().items() if name not in WORK_SPACE}
 
     def _threads(self) -> int:
         if self.n_jobs is not None and _checks.integer("n_jobs", self.n_jobs, -_checks.WHOLE) == 0:
@@ -110,6 +116,22 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         """Return the score of outputs."""
 
     @property
+    def readout_(self) -> Readout:
+        """What was learned, as a `kenyon.Readout` of scaled states."""
+        found: Readout | None = self.__dict__.get("_readout")
+        if found is None:
+            self.__dict__["_readout"] = found = self._training.readout()
+        return found
+
+    @property
+    def theta_(self) -> Numbers:
+        """Thresholds of the neurons, in units of their states; 0 for learners without thresholds."""
+        readout, units = self.readout_, self._training.units
+        size = np.where(units.factor > 0, units.factor, 1).astype(np.float64)
+        sides = readout.theta.reshape(-1, readout.n_neurons)
+        return np.asarray((sides / size + units.shift * readout.thresholds).ravel())
+
+    @property
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "_training")
 
@@ -137,14 +159,20 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
 
     def _begin(self, series: Series, sample: Sample, n_outputs: int) -> None:
         """Calibrate on these series, each as often as its weight says, and start with empty weights."""
-        self._seed = self._new_seed()
+        self._forget(self._new_seed())
         drawn = Selection(series, sample.draw(_seeding.generator(self._seed, "estimator", "calibration")))
         self.encoder_ = self._encoder(drawn, self._seed)
         V = self._calibrate(drawn, self._seed)
         learner = _training.two_sided(self.learner) if getattr(self, "activation", None) == "tanh" else self.learner
         options = {"signed": self._signed, "n_parts": self.encoder_.n_parts}
         self._training = _training.begin(learner, V, n_outputs, self._rule, self._seed, **options)
-        self._passes, self.learning_curve_ = 0, {"epoch": np.empty(0, int), "training": np.empty(0)}
+
+    def _forget(self, seed: int) -> None:
+        """Begin with nothing."""
+        for name in (*WORK_SPACE, "_fed"):
+            self.__dict__.pop(name, None)
+        self._seed, self._passes = seed, 0
+        self.learning_curve_ = {"epoch": np.empty(0, int), "training": np.empty(0)}
 
     def _states(self, series: Series) -> States:
         units, threads = self._training.units, self._threads()
@@ -178,6 +206,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         """
         if not self._continues:
             self._begin(series, sample, n_outputs)
+        self._training = self._training.settled()
         training, seen, held = self._training, sample.numbers, None
         epochs = 1 if training.closed_form else self.epochs
         if self.early_stopping and not training.closed_form:
@@ -187,8 +216,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:
             for epoch, order in enumerate(self._orders(data, seen, epochs)):
-                cooling = min(1.0, 2.0 * (1.0 - epoch / epochs))  # smaller steps in the second half
-                training, progress = self._pass(training, data, seen[order], cooling, n_episodes)
+                training, progress = self._pass(training, data, seen[order], n_episodes)
                 curve.append(progress)
                 advance(len(seen))
                 if held is not None:
@@ -198,18 +226,6 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
                 elif epoch - int(np.argmax(scores)) >= self.patience:
                     break
         self._finish(best, data, seen, curve, scores)
-
-    def _partial(
-        self, series: Series, targets: Targets, weights: Numbers, n_outputs: int, factors: Numbers | None = None
-    ) -> None:
-        """Learn once from these series, in their order."""
-        if not hasattr(self, "_training"):
-            self._begin(series, gather(series, targets, weights), n_outputs)
-        seen = np.arange(len(series))
-        data = Examples(self._states(series), targets, *Sample(seen, weights).by_number(len(series), factors))
-        order = np.sort(next(self._orders(data, seen, 1)))
-        training, progress = self._pass(self._training, data, seen[order])
-        self._finish(training, data, seen, [progress], [])
 
     def _orders(self, data: Examples, seen: Indices, epochs: int) -> Iterator[Indices]:
         """Yield the order of each pass; learners in closed form take weights, others see series more or less often."""
@@ -221,7 +237,6 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         training: Training,
         data: Examples,
         numbers: Indices,
-        cooling: float = 1.0,
         n_episodes: int | None = None,
     ) -> tuple[Training, float]:
         """Learn from the series with these numbers; return their score too, each before its own update.
@@ -232,12 +247,16 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         for part in chunks(len(numbers)):
             now = numbers[part]
             told = data.states[now], data.targets[now], data.weights[now]
-            training, result = training.learn(*told, cooling, n_episodes)
+            training, result = training.learn(*told, n_episodes)
             total += result
+        return training, self._progress(total, data.targets[numbers])
+
+    def _progress(self, total: float, targets: Targets) -> float:
+        """Return the score that belongs to a sum of correct choices or of costs."""
         if isinstance(self._rule, Regression):
-            square = float((data.targets[numbers].astype(np.float64) ** 2).sum())
-            return training, 1.0 - total / max(square, np.finfo(float).tiny)
-        return training, total / max(1, len(numbers))
+            square = float((targets.astype(np.float64) ** 2).sum())
+            return 1.0 - total / max(square, np.finfo(float).tiny)
+        return total / max(1, len(targets))
 
     def _validate(self, training: Training, data: Examples, numbers: Indices) -> float:
         readout = training.readout()
@@ -248,14 +267,11 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         self, training: Training, data: Examples, seen: Indices, curve: list[float], scores: list[float]
     ) -> None:
         """Keep what was learned, and measure it on the series it was learned from."""
-        self._training, self.readout_ = training, training.readout()
+        self._training = training
+        self.__dict__.update(_readout=training.readout(), _live=None)
         first = self._passes
         self._passes += len(curve)
         self.n_epochs_ = len(curve)
-        units = training.units
-        size = np.where(units.factor > 0, units.factor, 1).astype(np.float64)
-        sides = self.readout_.theta.reshape(-1, self.readout_.n_neurons)
-        self.theta_ = (sides / size + units.shift * self.readout_.thresholds).ravel()
         final = self._measure(data, seen)
         if np.isnan(curve[-1]):  # the learner makes no choices while it learns
             curve[-1] = final

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -15,18 +15,21 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from kenyon.estimators._base import LearningEstimator, random_numbers
+from kenyon.estimators import _stream
+from kenyon.estimators._base import random_numbers
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import check_given, check_unmasked, naming
-from kenyon.estimators._training import Targets
+from kenyon.estimators._streaming import StreamingEstimator
+from kenyon.estimators._training import Targets, pick
 from kenyon.estimators._weights import Indices, Numbers, check_weights, gather, in_shows
+from kenyon.learning.growth import with_outputs
 from kenyon.readout import draw_choices, tempered
 
 HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
 
 
 @dataclass(eq=False, repr=False)
-class ClassifierPart(ClassifierMixin, LearningEstimator):
+class ClassifierPart(ClassifierMixin, StreamingEstimator):
     """Learns one label per series."""
 
     _: KW_ONLY
@@ -55,7 +58,8 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         with naming("y"):
             classes, codes = np.unique(labels, return_inverse=True)
         self._check_classes(classes, np.maximum(np.bincount(codes), np.bincount(codes, weights)))
-        self.classes_ = classes
+        self.classes_, self._declared = classes, False
+        self.__dict__.pop("_kept", None)
         factors = self._factors(classes, labels, codes, weights)
         factors = factors / np.average(factors, weights=weights)  # only their ratios matter
         self._learn(series, codes.astype(np.intp), gather(series, codes, weights), len(classes), factors)
@@ -73,43 +77,121 @@ class ClassifierPart(ClassifierMixin, LearningEstimator):
         Parameters
         ----------
         X, y
-            As in `fit`. The first batch determines the scaling of the input, the thresholds and the step sizes, and
-            should be typical of later ones.
+            As in `fit`; one row or series is enough. Scales, thresholds and sizes of steps follow what has been seen,
+            and how series are cut into calls makes no difference. Learners that cannot follow ("ridge", those with a
+            search, your own) calibrate on the first call, or on the first 30 series if it has fewer.
         classes
-            All labels that may occur in any call; required in the first.
+            All labels that may occur in any call, if they are known; others are refused then. By default classes are
+            added when they appear.
         sample_weight
             As in `fit`, but never scaled.
         """
         self._check_parameters()
         first = not hasattr(self, "_training")
-        if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: all labels that may occur")
         labels = self._labels(y)
-        known = self.classes_ if classes is None else self._known(classes)
-        if not first and not np.array_equal(known, self.classes_):
-            raise ValueError(f"classes {known.tolist()} differ from those of the first call, {self.classes_.tolist()}")
-        if len(known) < 2:
-            raise ValueError(f"classes contains only one class, {known[0]!r}; at least two are needed")
-        with naming("y"):
-            unknown = np.setdiff1d(labels, known)
-        if len(unknown):
-            raise ValueError(f"y has labels that are not in classes: {unknown.tolist()}")
         if self.class_weight == "balanced":
             raise ValueError('class_weight="balanced" needs all labels at once; with partial_fit use a dict of weights')
+        known = self._declared_classes(labels, classes, first)
         series, labels, weights = self._weighted(self._series(X, y, reset=first), labels, sample_weight)
+        series, labels, weights = self._rows_so_far(series, labels, weights)
+        self._add_classes(known)
         codes = np.searchsorted(known, labels).astype(np.intp)
-        self.classes_ = known
-        self._partial(series, codes, weights, len(known), self._factors(known, labels, codes, weights))
+        n_outputs = len(known) if self._can_follow(pick(self.learner, self._rule)) else max(2, len(known))
+        self._partial(series, codes, weights, n_outputs, self._factors(known, labels, codes, weights))
         return self
+
+    def learn_one(self, x: ArrayLike, y: Any) -> Self:
+        """Learn from one row or series, without overhead; the same as `partial_fit` of it alone, to the bit.
+
+        Measures of the neurons and the learning curve are left as they are.
+
+        Parameters
+        ----------
+        x
+            A row (features,); for a reservoir also a series (T, features).
+        y
+            Its label. One that has not been seen before is a new class.
+        """
+        live = self._live_now()
+        if live is None or self.class_weight is not None or not isinstance(y, Hashable) or y not in live.codes:
+            return self.partial_fit(self._alone(x), [y])
+        self._learn_row(self._tell(y), x)
+        return self
+
+    def predict_one(self, x: ArrayLike) -> Any:
+        """Return the most likely label of one row or series, without overhead."""
+        return self._said(self._outputs_one(x))
+
+    def predict_proba_one(self, x: ArrayLike) -> dict[Any, float]:
+        """Return the probabilities of `predict_proba` for one row or series, by label."""
+        y = tempered(self._outputs_one(x)[None, : len(self.classes_)], self._temperature())[0]
+        return dict(zip(self.classes_.tolist(), softmax(y).tolist(), strict=True))
+
+    def _said(self, outputs: NDArray[np.float64]) -> Any:
+        best = int(outputs[: len(self.classes_)].argmax())
+        return self.classes_[best : best + 1].tolist()[0]
+
+    def _tell(self, y: Any) -> _stream.Live:
+        live = self._live_now()
+        assert live is not None
+        if not isinstance(y, Hashable) or y not in live.codes:
+            self._add_classes(self._declared_classes(self._labels([y]), None, False))
+            self.__dict__["_live"] = None
+            live = self._live_now()
+            assert live is not None
+        live.label[0] = live.codes[y]
+        return live
+
+    def _begin_targets(self) -> int:
+        self.classes_, self._declared = np.empty(0), False
+        return 0
+
+    def _declared_classes(self, labels: NDArray[Any], classes: Any, first: bool) -> NDArray[Any]:
+        """Return all classes that are known from now on, refusing labels that were not declared."""
+        if classes is not None:
+            known = self._known(classes)
+            if len(known) < 2:
+                raise ValueError(f"classes contains only one class, {known[0]!r}; at least two are needed")
+            if not first and not np.array_equal(known, self.classes_):
+                raise ValueError(
+                    f"classes {known.tolist()} differ from those of the first call, {self.classes_.tolist()}"
+                )
+            self._declared = True
+        elif first:
+            self._declared = False
+        old = known if classes is not None else labels[:0] if first or not len(self.classes_) else self.classes_
+        with naming("y"):
+            found = np.setdiff1d(labels, old)
+        if len(found) and getattr(self, "_declared", False):
+            raise ValueError(f"y has labels that are not in classes: {found.tolist()}")
+        if len(old) and len(found) and (old.dtype.kind in "US") != (found.dtype.kind in "US"):
+            raise ValueError(f"y has labels of another kind, {found.tolist()}, than classes, {old.tolist()}")
+        return np.union1d(old, found) if len(found) else old
+
+    def _add_classes(self, known: NDArray[Any]) -> None:
+        """Let the learner know of classes that appeared."""
+        if hasattr(self, "_training") and len(known) > len(self.classes_):
+            places = np.searchsorted(known, self.classes_)
+            state = with_outputs(self._training.state, places, len(known))
+            if state is None:
+                new = np.setdiff1d(known, self.classes_).tolist()
+                raise ValueError(
+                    f"y has labels that are new, {new}, which this learner cannot add: pass classes, all labels that "
+                    "may occur, on the first call"
+                )
+            self._training = self._training._replace(state=state)
+        self.classes_ = known
 
     def predict(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:
         """Return the most likely label of each series."""
-        y = self._outputs(X)
+        y = self._outputs(X)[:, : len(self.classes_)]
         return np.asarray(self.classes_[y.argmax(axis=1)])
 
     def predict_proba(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:
         """Return softmax(y), the probability with which `decide` picks each class, shape (n, n_classes)."""
-        return np.asarray(softmax(tempered(self._outputs(X), self.readout_.temperature), axis=1))
+        return np.asarray(
+            softmax(tempered(self._outputs(X)[:, : len(self.classes_)], self.readout_.temperature), axis=1)
+        )
 
     def decide(
         self, X: ArrayLike | Sequence[ArrayLike], random_state: int | np.random.RandomState | None = None

@@ -17,13 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from kenyon import _checks, _seeding
 from kenyon.estimators._pooling import LEVEL_SERIES, WORDS, Pooling
 from kenyon.estimators._series import Series, chunks
+from kenyon.kernels.running import Moments, Percentiles, no_moments, no_percentiles, take_moments, take_percentiles
+from kenyon.kernels.streams import CONSTANT, RARE, SMALLEST_SPREAD, RandomFeatures, expand, input_factors, standardised
 from kenyon.reservoir import Reservoir
 
 MEMORY = 3.0  # a T: the length of a series in time constants of the neurons
-CONSTANT = 1e-12  # smaller spreads, relative to the mean, are rounding errors
-SMALLEST_SPREAD = 1e-150  # smaller spreads underflow when squared
 EXTREME = 100  # one series in so many, at least one, does not count for the range of a channel
-RARE = 0.25  # in standard deviations: with a smaller range in other series, a channel lives in the extreme ones
+SOURCES = 3  # features that a random one is made of
+OFFSET = 1.0  # standard deviation of its constant, in standard deviations of the features
+KINDS = ("range", "channel", "overall")  # of scaling
 FEW_FEATURES = 100  # fewer features than this are read with both signs
 
 
@@ -43,31 +45,74 @@ class Scaling(NamedTuple):
         return scaled.astype(np.float32)
 
 
+class RunningScaling(NamedTuple):
+    """The same, from statistics of a stream that it follows."""
+
+    kind: str  # "standard": each channel by its deviation; or as in `choose_scaling`
+    moments: Moments
+    lows: Percentiles  # of the smallest values of series
+    highs: Percentiles  # of the largest
+
+    @property
+    def shift(self) -> NDArray[np.float64]:
+        """The means."""
+        return self.moments.mean
+
+    @property
+    def factor(self) -> NDArray[np.float64]:
+        """The factors for what has been seen so far."""
+        if self.kind == "standard":
+            return inverse(self.moments.deviation, self.moments.mean)
+        factor = np.empty_like(self.moments.mean)
+        input_factors(KINDS.index(self.kind), self.moments, self.lows, self.highs, factor)
+        return factor
+
+    def apply(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """Scale in double precision, then round to single."""
+        return Scaling(self.shift, self.factor).apply(values)
+
+    def take(self, steps: NDArray[np.float64], forgetting: float) -> None:
+        """Take the steps of a series, shape (T, channels), into the statistics."""
+        take_moments(self.moments, steps[:1], forgetting)
+        take_moments(self.moments, steps[1:], 1.0)
+        if self.kind == "range":
+            take_percentiles(self.lows, steps.min(axis=0, keepdims=True))
+            take_percentiles(self.highs, steps.max(axis=0, keepdims=True))
+
+
+def running_scaling(kind: str, n: int) -> RunningScaling:
+    """Return the scaling of a stream of n channels before its first row."""
+    low = 100.0 / EXTREME
+    return RunningScaling(kind, no_moments(n), no_percentiles(n, low), no_percentiles(n, 100.0 - low))
+
+
 def inverse(sd: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / sd, and 0 where a column is constant."""
     return _reciprocal(sd, sd > np.maximum(CONSTANT * np.abs(mean), SMALLEST_SPREAD))
 
 
-def standardisation(series: Series) -> Scaling:
+def standardisation(series: Series, must_vary: bool = True) -> Scaling:
     """Return the scaling that gives every channel a standard deviation of 1."""
     mean, sd = _moments(series)
     factor = inverse(sd, mean)
-    if not factor.any():
+    if must_vary and not factor.any():
         raise ValueError(
             f"X does not vary: all features are constant (n_samples={len(series)}), nothing can be learned"
         )
     return Scaling(mean, factor)
 
 
-def choose_scaling(series: Series, kind: str) -> Scaling:
+def choose_scaling(series: Series, kind: str, must_vary: bool = True) -> Scaling:
     """Return the scaling of these series.
 
     Each channel is divided by its usual "range", by the standard deviation of the "channel", or not ("overall"); then
     all by a common factor, so that the mean variance is 1. For the range, mean and variance are those of values clipped
     to it.
     """
-    standard = standardisation(series)
+    standard = standardisation(series, must_vary)
     varies = standard.factor > 0
+    if not varies.any():
+        return standard
     mean, sd = standard.shift, _reciprocal(standard.factor, varies)
     size = sd if kind == "channel" else np.ones_like(sd)
     if kind == "range":
@@ -113,7 +158,7 @@ def _largest(series: Series, sign: float, kept: int) -> NDArray[np.float64]:
 class SeriesEncoder(NamedTuple):
     """Series to states: scaling, a constant channel, a reservoir."""
 
-    scaling: Scaling
+    scaling: Scaling | RunningScaling
     reservoir: Reservoir
     n_steps: int  # steps for which a static row is shown
     pooling: Pooling = Pooling((WORDS[0],))
@@ -130,7 +175,7 @@ class SeriesEncoder(NamedTuple):
 
     def states(self, series: Series, threads: int) -> NDArray[np.float32]:
         """Return the state V of each series at its end, or what else is kept of it, shape (n, width)."""
-        inputs = self._inputs(series)
+        inputs = self._shown(series)
         if self.pooling.plain:
             return self.reservoir.run(inputs, threads=threads)
         return self.pooling.read(self.reservoir, inputs, threads)
@@ -141,18 +186,33 @@ class SeriesEncoder(NamedTuple):
             return self
         rng = _seeding.generator(seed, "estimator", "level series")
         some = series.take(np.sort(rng.permutation(len(series))[:LEVEL_SERIES]))
-        return self._replace(pooling=self.pooling.calibrated(self.reservoir, self._inputs(some), seed, threads))
+        return self._replace(pooling=self.pooling.calibrated(self.reservoir, self._shown(some), seed, threads))
 
-    def _inputs(self, series: Series) -> Any:
+    def _shown(self, series: Series) -> Any:
         """Return what the reservoir is shown: an array, or a list of arrays."""
         if isinstance(series.values, list):
-            return [self._channels(values) for values in series.values]
-        inputs = self._channels(series.values)
+            return [self.inputs(values) for values in series.values]
+        inputs = self.inputs(series.values)
         if series.static:
             inputs = np.broadcast_to(inputs[:, None], (len(inputs), self.n_steps, inputs.shape[-1]))
         return inputs
 
-    def _channels(self, values: NDArray[Any]) -> NDArray[np.float32]:
+    def follow(self, series: Series, threads: int, forgetting: float) -> NDArray[np.float32]:
+        """Return the states of series that are taken into the statistics one after another, each before it is run."""
+        scaling = self.scaling
+        if isinstance(scaling, Scaling):
+            return self.states(series, threads)
+        shown = []
+        for values in series.values:
+            steps = np.atleast_2d(np.asarray(values, np.float64))
+            scaling.take(steps, forgetting)
+            inputs = self.inputs(steps)
+            shown.append(np.broadcast_to(inputs, (self.n_steps, inputs.shape[1])) if series.static else inputs)
+        same = len({len(inputs) for inputs in shown}) == 1
+        return self.reservoir.run(np.stack(shown) if same else shown, threads=threads)
+
+    def inputs(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """Return what the channels are shown: scaled values and a constant."""
         scaled = self.scaling.apply(values)
         if self.reservoir.n_inputs == scaled.shape[-1]:  # its neurons have a bias
             return scaled
@@ -162,9 +222,10 @@ class SeriesEncoder(NamedTuple):
 class RowEncoder(NamedTuple):
     """Features from any source, standardised."""
 
-    scaling: Scaling
+    scaling: Scaling | RunningScaling
     both_signs: bool  # each feature and its negative, so that relu loses neither half
     constant: bool  # and a 1, for readouts that have no other way to a constant output
+    random: RandomFeatures  # and random ones made of them
 
     @property
     def n_parts(self) -> int:
@@ -174,10 +235,31 @@ class RowEncoder(NamedTuple):
     @property
     def width(self) -> int:
         """Number of states."""
-        return len(self.scaling.shift) * (2 if self.both_signs else 1) + self.constant
+        n_signed = len(self.scaling.shift) * (2 if self.both_signs else 1)
+        return n_signed + len(self.random.bias) + self.constant
 
     def states(self, rows: Series, threads: int) -> NDArray[np.float32]:
         """Return the features as the readout sees them."""
         z = self.scaling.apply(rows.values)
-        parts = [z, -z] if self.both_signs else [z]
-        return np.concatenate([*parts, np.ones((len(z), int(self.constant)), np.float32)], axis=1)
+        states = np.empty((len(z), self.width), np.float32)
+        states[:, : z.shape[1]] = z
+        expand(states, z.shape[1], self.both_signs, self.random, self.constant)
+        return states
+
+    def follow(self, rows: Series, threads: int, forgetting: float) -> NDArray[np.float32]:
+        """Return the features of rows that are taken into the statistics one after another, each before its own."""
+        if isinstance(self.scaling, Scaling):
+            return self.states(rows, threads)
+        states = np.empty((len(rows), self.width), np.float32)
+        values, parts = np.ascontiguousarray(rows.values, np.float64), (self.both_signs, self.random, self.constant)
+        standardised(self.scaling.moments, values, *parts, forgetting, False, True, states)
+        return states
+
+
+def random_features(n_random: int, n_features: int, rng: np.random.Generator) -> RandomFeatures:
+    """Draw random features, each of a few others and a constant."""
+    n_sources = min(SOURCES, n_features)
+    source = np.argsort(rng.random((n_random, n_features)), axis=1)[:, :n_sources]
+    weight = rng.standard_normal((n_random, n_sources)) / np.sqrt(n_sources)
+    bias = OFFSET * rng.standard_normal(n_random)
+    return RandomFeatures(np.ascontiguousarray(source, np.intp), weight.astype(np.float32), bias.astype(np.float32))

@@ -43,9 +43,14 @@ def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_cla
     return Neurons(
         active.sum(axis=1) / total,
         np.sqrt(np.maximum(square - mean**2, 0.0)),
-        metrics.specificity(active / total, 1, mean=True) if n_classes else None,
+        _specificity(active / total) if n_classes else None,
         np.concatenate(outputs),
     )
+
+
+def _specificity(amounts: Numbers) -> Numbers:
+    """Return how well each unit tells classes apart; a single class it cannot."""
+    return metrics.specificity(amounts, 1, mean=True) if amounts.shape[1] > 1 else np.zeros(len(amounts))
 
 
 def rank(

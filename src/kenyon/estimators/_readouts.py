@@ -7,24 +7,33 @@ from typing import Any
 
 import numpy as np
 
-from kenyon import _checks
-from kenyon.estimators._base import LearningEstimator
+from kenyon import _checks, _seeding
 from kenyon.estimators._classifier import ClassifierPart
-from kenyon.estimators._encoding import FEW_FEATURES, RowEncoder, standardisation
+from kenyon.estimators._encoding import (
+    FEW_FEATURES,
+    RowEncoder,
+    RunningScaling,
+    Scaling,
+    random_features,
+    running_scaling,
+    standardisation,
+)
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_rows
+from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import pick
 from kenyon.learning.protocol import LearnerProtocol
 
 
 @dataclass(eq=False, repr=False)
-class RowPart(LearningEstimator):
+class RowPart(StreamingEstimator):
     """Takes a feature matrix, and reads it as it is apart from its units."""
 
     learner: str | LearnerProtocol = "normalised"
     _: KW_ONLY
     both_signs: bool | None = None
+    random_features: int = 0
 
     _signed = True
 
@@ -32,14 +41,25 @@ class RowPart(LearningEstimator):
         check_aligned(X, y)
         return check_rows(self, X, reset=reset)
 
+    def _alone(self, x: Any) -> Any:
+        return np.asarray(x)[None]
+
     def _encoder(self, series: Series, seed: int) -> RowEncoder:
-        scaling = standardisation(series)
-        both_signs = len(scaling.shift) < FEW_FEATURES if self.both_signs is None else self.both_signs
+        return self._scaled_by(standardisation(series, must_vary=not hasattr(self, "_kept")), seed)
+
+    def _running_encoder(self, series: Series, seed: int) -> RowEncoder:
+        return self._scaled_by(running_scaling("standard", series.n_channels), seed)
+
+    def _scaled_by(self, scaling: Scaling | RunningScaling, seed: int) -> RowEncoder:
+        n_features = len(scaling.shift)
+        both_signs = n_features < FEW_FEATURES if self.both_signs is None else self.both_signs
         if not isinstance(both_signs, (bool, np.bool_)):
             raise ValueError(f"both_signs must be True, False or None, not {_checks.short_repr(both_signs)}")
+        n_random = _checks.integer("random_features", self.random_features, 0, 2**20)
+        random = random_features(n_random, n_features, _seeding.generator(seed, "estimator", "random features"))
         learner = pick(self.learner, self._rule)
         constant = not (getattr(learner, "thresholds", False) or getattr(learner, "intercept", False))
-        return RowEncoder(scaling, bool(both_signs), constant)
+        return RowEncoder(scaling, bool(both_signs), constant, random)
 
 
 @dataclass(eq=False, repr=False)
@@ -58,6 +78,9 @@ class ThresholdReadout(RowPart, ClassifierPart):
     both_signs
         Read each feature and its negative, since relu hides what lies below a threshold; by default, if there are
         fewer than 100 features.
+    random_features
+        How many random features to read beside them: relu of a random sum of three features and a constant. They let a
+        readout tell apart what no sum of single features can.
     """
 
 

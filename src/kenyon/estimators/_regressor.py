@@ -13,17 +13,21 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 
 from kenyon import _checks
-from kenyon.estimators._base import TARGET, LearningEstimator
+from kenyon.estimators._base import TARGET
 from kenyon.estimators._encoding import inverse
 from kenyon.estimators._labelled import check_aligned
-from kenyon.estimators._series import LARGEST_VALUE, Series, check_given, naming
-from kenyon.estimators._training import Targets
+from kenyon.estimators._series import Series, check_given, naming
+from kenyon.estimators._stream import Live
+from kenyon.estimators._streaming import StreamingEstimator
+from kenyon.estimators._training import Targets, pick
 from kenyon.estimators._weights import Numbers, Sample, check_weights, gather, in_shows
+from kenyon.kernels.running import no_moments
+from kenyon.kernels.streams import LARGEST_VALUE, Aims
 from kenyon.learning.rules import Regression
 
 
 @dataclass(eq=False, repr=False)
-class RegressorPart(RegressorMixin, LearningEstimator):
+class RegressorPart(RegressorMixin, StreamingEstimator):
     """Learns one real number or several per series. Targets are scaled to mean 0 and a common size, and back."""
 
     _rule = Regression(TARGET)
@@ -54,7 +58,8 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         sample = gather(series, targets, in_shows(weights))
         if not self._continues:
             self._choose_scale(targets, sample)
-        self._learn(series, self._scaled(targets), sample, len(self.target_shift_))
+        self.__dict__.pop("_kept", None)
+        self._learn(series, self._as_learned(targets), sample, len(self.target_shift_))
         return self
 
     def partial_fit(
@@ -62,23 +67,75 @@ class RegressorPart(RegressorMixin, LearningEstimator):
     ) -> Self:
         """Learn once from some series, in their order; the next call continues from there.
 
-        The first batch determines the scaling of input and targets, the thresholds and the step sizes, and should be
-        typical of later ones.
-
         Parameters
         ----------
         X, y
-            As in `fit`.
+            As in `fit`; one row or series is enough. Scales, thresholds and sizes of steps follow what has been seen,
+            and how series are cut into calls makes no difference. Learners that cannot follow ("ridge", those with a
+            search, your own) calibrate on the first call, or on the first 30 series if it has fewer.
         sample_weight
             As in `fit`, but never scaled.
         """
         self._check_parameters()
         first = not hasattr(self, "_training")
         series, targets, weights = self._read(X, y, sample_weight, reset=first)
-        if first:
+        series, targets, weights = self._rows_so_far(series, targets, weights)
+        if first and self._can_follow(pick(self.learner, self._rule)):
+            self._flat = targets.ndim == 1
+            self._follow_targets(targets.size // len(targets))
+        elif not hasattr(self, "_training"):
             self._choose_scale(targets, gather(series, targets, weights))
-        self._partial(series, self._scaled(targets), weights, len(self.target_shift_))
+        self._partial(series, targets.reshape(len(targets), -1), weights, len(self.target_shift_))
         return self
+
+    def learn_one(self, x: ArrayLike, y: Any) -> Self:
+        """Learn from one row or series, without overhead; the same as `partial_fit` of it alone, to the bit.
+
+        Measures of the neurons and the learning curve are left as they are.
+
+        Parameters
+        ----------
+        x
+            A row (features,); for a reservoir also a series (T, features).
+        y
+            Its target, or its targets.
+        """
+        live = self._live_now()
+        if live is None:
+            return self.partial_fit(self._alone(x), np.asarray(y)[None])
+        self._learn_row(self._tell(y), x)
+        return self
+
+    def predict_one(self, x: ArrayLike) -> Any:
+        """Return the predicted number of one row or series, or several, without overhead."""
+        return self._said(self._outputs_one(x))
+
+    def _said(self, outputs: NDArray[np.float64]) -> Any:
+        y = outputs / TARGET * self.target_scale_ + self.target_shift_
+        return float(y[0]) if self._flat else y
+
+    def _tell(self, y: Any) -> Live:
+        live = self._live_now()
+        assert live is not None
+        n_outputs = live.told.shape[1]
+        if np.size(y) != n_outputs or not np.all(np.abs(y) <= LARGEST_VALUE):
+            self._targets(np.asarray(y).reshape(1, -1))
+            raise ValueError(f"y must have {n_outputs} numbers, as many as before, not {_checks.short_repr(y)}")
+        live.told[0] = y
+        return live
+
+    def _begin_targets(self) -> int:
+        self._follow_targets(1)
+        self._flat = True
+        return 1
+
+    def _follow_targets(self, n_outputs: int) -> None:
+        """Let the scale of targets follow a stream."""
+        self._target_moments = no_moments(n_outputs)
+        self.target_shift_, self.target_scale_ = np.zeros(n_outputs), np.ones(n_outputs)
+
+    def _aims(self) -> Aims:
+        return Aims(self._target_moments, self.target_shift_, self.target_scale_)
 
     def predict(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[np.float64]:
         """Return the predicted numbers of each series, in the shape that y had in `fit`."""
@@ -108,12 +165,14 @@ class RegressorPart(RegressorMixin, LearningEstimator):
         columns = targets.reshape(len(targets), -1)[sample.numbers]
         mean = np.average(columns, axis=0, weights=sample.weights)
         sd = np.sqrt(np.average((columns - mean) ** 2, axis=0, weights=sample.weights))
-        self._flat = targets.ndim == 1
-        self.target_shift_: NDArray[np.float64] = mean
+        self._flat, self._target_moments = targets.ndim == 1, no_moments(0)
+        self.target_shift_ = mean
         self.target_scale_ = np.where(inverse(sd, mean) > 0, sd, np.where(mean == 0, 1.0, np.abs(mean)))
 
-    def _scaled(self, targets: Numbers) -> NDArray[np.float32]:
-        scaled = (targets.reshape(len(targets), -1) - self.target_shift_) / self.target_scale_ * TARGET
+    def _as_learned(self, targets: Targets) -> NDArray[np.float32]:
+        scaled = (
+            (targets.astype(np.float64).reshape(len(targets), -1) - self.target_shift_) / self.target_scale_ * TARGET
+        )
         if not (np.abs(scaled) <= _checks.BIG).all():
             raise ValueError(f"y has targets more than {_checks.BIG:g} times as large as those first fitted to")
         return np.asarray(scaled, np.float32)

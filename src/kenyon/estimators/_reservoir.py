@@ -14,12 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 from kenyon import _checks
 from kenyon.estimators._base import Estimator
 from kenyon.estimators._classifier import ClassifierPart
-from kenyon.estimators._encoding import MEMORY, SeriesEncoder, choose_scaling
+from kenyon.estimators._encoding import (
+    KINDS,
+    MEMORY,
+    RunningScaling,
+    Scaling,
+    SeriesEncoder,
+    choose_scaling,
+    running_scaling,
+)
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._misread import warn_if_misread
 from kenyon.estimators._pooling import PERCENTILES, check_pooling
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, check_series
+from kenyon.estimators._steps import StepsPart
 from kenyon.learning.state import Percentile, sized
 from kenyon.readout import CODES, ON_OFF, SIGNED, encoded
 from kenyon.reservoir import Reservoir
@@ -60,11 +69,22 @@ class SeriesPart(Estimator):
             warn_if_misread(series, X, y)
         return series
 
+    def _alone(self, x: Any) -> Any:
+        return np.asarray(x)[None]
+
     def _encoder(self, series: Series, seed: int) -> SeriesEncoder:
+        kind = _checks.one_of("input_scaling", self.input_scaling, KINDS)
+        return self._scaled_by(choose_scaling(series, kind, must_vary=not hasattr(self, "_kept")), series, seed)
+
+    def _running_encoder(self, series: Series, seed: int) -> SeriesEncoder:
+        kind = _checks.one_of("input_scaling", self.input_scaling, KINDS)
+        if kind == "range" and getattr(self, "forgetting", 1.0) < 1.0:
+            kind = "channel"  # extremes cannot be forgotten little by little
+        return self._scaled_by(running_scaling(kind, series.n_channels), series, seed)
+
+    def _scaled_by(self, scaling: Scaling | RunningScaling, series: Series, seed: int) -> SeriesEncoder:
         n_steps = _checks.integer("n_steps", self.n_steps, 1)
         pooling = check_pooling(self.pooling, self.pooling_percentiles)
-        kind = _checks.one_of("input_scaling", self.input_scaling, ("range", "channel", "overall"))
-        scaling = choose_scaling(series, kind)
         n_inputs = len(scaling.shift) + 1
         gain = 1.0 / float(np.sqrt(n_inputs))
         length = n_steps if series.static else float(np.median(series.lengths))
@@ -84,7 +104,7 @@ class SeriesPart(Estimator):
 
 
 @dataclass(eq=False, repr=False)
-class ReservoirClassifier(SeriesPart, ClassifierPart):
+class ReservoirClassifier(StepsPart, SeriesPart, ClassifierPart):
     """Classify series with a reservoir and a readout that learns.
 
     Parameters
@@ -120,7 +140,8 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
     pooling_percentiles
         The levels of activity and excess: these percentiles of each neuron's states over the steps of the series.
     epochs
-        Passes of online learners over the series. In the second half of them, steps shrink to nothing.
+        Passes of online learners over the series. Steps of learners given by name shrink to nothing on the way, as
+        `learner__cooling` says.
     early_stopping
         Hold out part of the series, and stop after `patience` passes without improvement on it; the best pass is kept.
     validation_fraction
@@ -135,6 +156,10 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
         Threads that simulate; -1 for all cores. Results do not depend on it.
     verbose
         Show progress.
+    forgetting
+        In a stream (`partial_fit`, `learn_one`), the factor by which the weight of a series falls with every one that
+        follows, such as 0.99 where the data drift: scales then follow the last 1 / (1 - forgetting) series, and steps
+        shrink no further than after as many. By default 1: nothing is forgotten.
     random_state
         Seed of the reservoir, the order of the series and the choices.
 
@@ -166,7 +191,7 @@ class ReservoirClassifier(SeriesPart, ClassifierPart):
 
 
 @dataclass(eq=False, repr=False)
-class ReservoirRegressor(SeriesPart, RegressorPart):
+class ReservoirRegressor(StepsPart, SeriesPart, RegressorPart):
     """Predict one number or several from series, with a reservoir and a readout that learns.
 
     Parameters are those of `ReservoirClassifier`, without `class_weight`; so are the attributes `theta_`,

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from kenyon import _checks
 from kenyon.estimators._labelled import check_columns, columns, names_of, unpack
+from kenyon.kernels.streams import LARGEST_VALUE
 
-LARGEST_VALUE = 1e100  # the square of such a value, summed over any number of series, is finite
 SERIES_PER_CHUNK = 512  # series processed at a time
 EXPECTED = "a series of shape (T, features)"
 SHAPES = "(n, features), (n, T, features) or a list of (T_k, features)"
@@ -64,6 +64,13 @@ class Series(NamedTuple):
         if isinstance(self.values, list):
             return sign * np.array([extreme(values, axis=0) for values in self.values], np.float64)
         return sign * (self.values if self.static else extreme(self.values, axis=1)).astype(np.float64)
+
+
+def joined(first: Series, second: Series) -> Series:
+    """Return all of both."""
+    if not isinstance(first.values, list) and first.values.shape[1:] == np.shape(second.values)[1:]:
+        return Series(np.concatenate([first.values, second.values]))
+    return Series([*first.values, *second.values])
 
 
 def chunks(n: int) -> Iterator[slice]:

@@ -42,6 +42,7 @@ class LearnerSettings(BaseEstimator):
         """
         inner = {name.removeprefix(PREFIX): params.pop(name) for name in list(params) if name.startswith(PREFIX)}
         super().set_params(**params)
+        self.__dict__.pop("_live", None)  # which was made for the settings before
         if inner:
             self.learner = change_learner(self.learner, inner)
         return self

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
 from kenyon.estimators._weights import repeats
+from kenyon.kernels.streams import LARGEST, MEAN, Following
+from kenyon.learning.cooling import TO_THE_END
 from kenyon.learning.learners import (
     HALVINGS,
     Composed,
@@ -34,13 +36,15 @@ from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile, initial_thresholds, sized
 from kenyon.readout import SIGNED, Readout
 
+COOLING = "sqrt"  # over all passes of `fit`
+PACE = 100  # episodes after which the steps of a stream, whose end nobody knows, have cooled to 0.7
 BY_NAME: dict[str, LearnerProtocol] = {
     "ridge": Ridge(penalty=None),
-    "normalised": Normalised(start=Percentile(50.0)),
-    "composed": Composed(),
-    "metropolis": Metropolis(),
-    "gradient_thresholds": GradientThresholds(),
-    "gradient_weights": GradientWeights(),
+    "normalised": Normalised(start=Percentile(50.0), cooling=COOLING),
+    "composed": Composed(cooling=COOLING),
+    "metropolis": Metropolis(cooling=COOLING),
+    "gradient_thresholds": GradientThresholds(cooling=COOLING),
+    "gradient_weights": GradientWeights(cooling=COOLING),
 }
 SHARE = 0.005  # of thresholds in a fixed step: k of the normalised step
 CACHE = 2**24  # bytes of states kept between passes
@@ -73,10 +77,22 @@ class Training(NamedTuple):
     units: Units
     named: bool  # given by name, so that its step sizes may be changed
     seen: int = 0  # episodes so far
+    following: Following | None = None  # what a stream has shown, if this is one
 
     def readout(self) -> Readout:
         """Return what has been learned so far."""
         return check_readout("learner", self.learner.readout(self.state), len(self.units.factor))
+
+    def settled(self) -> Training:
+        """Return a training with the steps that a stream has come to, which learns in passes from now on."""
+        learner: Any = self.learner
+        if self.following is None or self.following.starts.shape[1] == 0:
+            return self._replace(following=None)
+        mean, largest = self.following.counts[[MEAN, LARGEST]].tolist()
+        if self.named and learner.step == "fixed":
+            learner = _sized_by(learner, mean, largest)
+        kappa = (learner.k or 0.0) * mean**2 / learner.rule.target**2
+        return self._replace(learner=learner, state=self.state._replace(kappa=kappa), following=None)
 
     @property
     def closed_form(self) -> bool:
@@ -88,21 +104,19 @@ class Training(NamedTuple):
         V: NDArray[np.float32],
         targets: Targets,
         weights: NDArray[np.float64],
-        cooling: float,
         n_episodes: int | None,
     ) -> tuple[Training, float]:
         """Learn from states in their units; return the new training, and the sum of correct choices or of costs.
 
-        Steps are multiplied by `cooling`; those of a learner that cools by itself follow its own setting, over so many
-        episodes in all, as far as their number is known. A learner given by name that diverges takes the same episodes
-        again with half the step. Only learners in closed form take `weights`; the others are shown an episode as often
-        as its weight says.
+        Steps cool as the learner's setting says, over so many episodes in all, if their number is known. A learner
+        given by name that diverges takes the same episodes again with half the step. Only learners in closed form take
+        `weights`; the others are shown an episode as often as its weight says.
         """
         learner: Any = self.learner
         extra = [weights] if self.closed_form else []
         for _ in range(HALVINGS):
             try:
-                returned = _paced(learner, cooling, n_episodes).update(self.state, V, targets, *extra)
+                returned = self._paced(learner, n_episodes).update(self.state, V, targets, *extra)
                 state, info = check_update("learner", returned, len(V))
                 result = info.correct if targets.ndim == 1 else info.cost
                 seen = self.seen + len(V)
@@ -110,18 +124,19 @@ class Training(NamedTuple):
             except Diverged:
                 if not self.named:
                     raise
-                learner = _slowed(learner, 0.5)
+                learner = learner.slowed(0.5)
         raise Diverged("the learner", 0, f"after {HALVINGS} halvings of its step; use another, such as 'ridge'")
 
+    def _paced(self, learner: Any, n_episodes: int | None) -> Any:
+        if n_episodes is not None:
+            return told_of_length(learner, n_episodes)
+        return endless(learner) if self.named else learner
 
-def _paced(learner: Any, cooling: float, n_episodes: int | None) -> Any:
-    if getattr(learner, "cooling", None) is None:
-        return _slowed(learner, cooling)
-    return learner if n_episodes is None else told_of_length(learner, n_episodes)
 
-
-def _slowed(learner: Any, factor: float) -> Any:
-    return learner.slowed(factor) if hasattr(learner, "slowed") else learner
+def endless(learner: Any) -> Any:
+    """Return a learner for a stream: one that would cool to the end slows down with the number of episodes instead."""
+    ends = getattr(learner, "cooling", None) in TO_THE_END and learner.horizon is None
+    return replace(learner, cooling="power", horizon=PACE) if ends else learner
 
 
 def by_name(learner: str | Named) -> LearnerProtocol:
@@ -205,9 +220,14 @@ def _sized(learner: Learner, U: NDArray[np.float32]) -> Learner:
     size = sized(U, learner.code)
     x = np.maximum(size - initial_thresholds(learner.start, size), 0) if learner.thresholds else U
     norm2 = (x.astype(np.float64) ** 2).sum(axis=1)
-    eta = 1.0 / max(float(norm2.max() if learner.batch == 1 else norm2.mean()), float(np.finfo(np.float32).tiny))
-    kappa = SHARE * float(norm2.mean()) ** 2 / learner.rule.target**2
-    return changed(learner, eta_w=eta, eta_theta=eta * kappa)
+    return _sized_by(learner, float(norm2.mean()), float(norm2.max()))
+
+
+def _sized_by(learner: Learner, mean: float, largest: float) -> Learner:
+    """Return the learner with steps for |x|^2 of this mean and this largest value."""
+    size = largest if learner.batch == 1 else mean
+    eta = 1.0 / size if size > 1.0 / _checks.LARGE else 1.0  # any will do where no state is above 0
+    return changed(learner, eta_w=eta, eta_theta=eta * SHARE * mean**2 / learner.rule.target**2)
 
 
 class States:

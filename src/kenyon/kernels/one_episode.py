@@ -113,16 +113,10 @@ def _hear(delays, inputs, step, heard):
         heard[column] = inputs[t, delays.channels[column]] if 0 <= t < len(inputs) else np.float32(0)
 
 
-@kernel
-def simulate_one(network, inputs, work, out):
-    """Run inputs, shape (n_steps, n_channels), through a `SortedNetwork` from rest; return False if a state overflowed.
-
-    The states after each of the last `n_last` steps go to `out`, shape (n_last, n_neurons), with neurons in their
-    original order. `work` is the `work_space` of this network.
-    """
-    (n_steps, n_channels), n_last = inputs.shape, len(out)
-    state, new = work
-    first = _rest(network, n_channels, work)
+@njit
+def _run(network, inputs, first, state, new, out):
+    """Run inputs from `state` on; what is heard is from place `first` on. Other arguments as in `simulate_one`."""
+    n_steps, n_last = len(inputs), len(out)
     for step in range(n_steps):
         _hear(network.taps, inputs, step, state.values.reshape(-1)[first:])
         _step(network, state, new)
@@ -131,6 +125,30 @@ def simulate_one(network, inputs, work, out):
         if kept >= 0:
             _keep(network, state.values, out[kept])
     return np.isfinite(out[n_last - 1]).all()
+
+
+@kernel
+def simulate_one(network, inputs, work, out):
+    """Run inputs, shape (n_steps, n_channels), through a `SortedNetwork` from rest; return False if a state overflowed.
+
+    The states after each of the last `n_last` steps go to `out`, shape (n_last, n_neurons), with neurons in their
+    original order. `work` is the `work_space` of this network.
+    """
+    state, new = work
+    return _run(network, inputs, _rest(network, inputs.shape[1], work), state, new, out)
+
+
+@kernel
+def go_on(network, inputs, work, V):
+    """Do the same from the states V, shape (1, n_neurons), in whose place are those after the last step in the end.
+
+    Inputs before these are not known, so a network with delays hears silence in their place.
+    """
+    state, new = work
+    first, values = _rest(network, inputs.shape[1], work), state.values.reshape(-1)
+    for place in range(V.shape[1]):
+        values[place] = V[0, network.order[place]]
+    return _run(network, inputs, first, state, new, V)
 
 
 @njit

@@ -20,10 +20,9 @@ dataclass does best: its fields are then recorded with the results. It may rely 
 These attributes are optional: `rule`, one of `Supervised`, `QLearning` and `Regression` (without it, classes are
 expected, and `train` warns where outputs are so small that drawn choices are far less often right than the largest
 output); `thresholds`, true if it reads x = relu(V - theta) (estimators then scale every neuron by itself; without it,
-all of them by the same factor); `slowed(factor)`, which returns a learner with smaller steps (estimators call it for
-the second half of their passes, unless the learner has a `cooling` of its own); `over(n_episodes)`, which returns a
-learner for a run of so many episodes, counted from `begin`: whoever trains it says beforehand how long that will be, so
-that its steps may cool (`partial_fit`, which does not know, says nothing).
+all of them by the same factor); `over(n_episodes)`, which returns a learner for a run of so many episodes, counted from
+`begin`: whoever trains it says beforehand how long that will be, so that its steps may cool (`partial_fit`, which does
+not know, says nothing).
 
 So are these methods, for an agent in an environment, which is told no right class: `act(state, V)`, which returns an
 action for each row of V and changes nothing, and `learn(state, V, actions, rewards)`, which returns the new state and

@@ -1,0 +1,136 @@
+"""Progressive validation on streams: each row is predicted, then learned; from the first one on, default settings.
+
+Data are those that River ships, and streams made by its generators with abrupt and gradual drifts. Beside ours are
+River's linear models, a Hoeffding adaptive tree, an adaptive random forest, a Mondrian forest, and two that learn next
+to nothing: the class of the row before, and the most frequent class so far. Linear models get standardised features,
+and one model for each class where they need it. Printed are accuracy, microseconds for predicting and learning a row,
+and memory in the end. `make bench-streams` writes the tables in docs/streams.md.
+"""
+
+import itertools
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from river import datasets, forest, linear_model, multiclass, tree
+from river.datasets import synth
+from river.preprocessing import StandardScaler
+
+from kenyon.river import ThresholdClassifier
+
+PAGE = Path(__file__).parent.parent / "docs" / "streams.md"
+MARKS = "<!-- streams: begin, written by make bench-streams -->", "<!-- streams: end -->"
+MOST = 20_000  # rows of a set
+DRIFT = 5000  # rows before a drift
+SETS: dict[str, Callable[[], Any]] = {
+    "ImageSegments": datasets.ImageSegments,
+    "Phishing": datasets.Phishing,
+    "Bananas": datasets.Bananas,
+    "Shuttle": datasets.Shuttle,
+    "SEA, abrupt": lambda: synth.ConceptDriftStream(synth.SEA(0, seed=0), synth.SEA(3, seed=0), 0, DRIFT, 1),
+    "Sine, abrupt": lambda: synth.ConceptDriftStream(synth.Sine(0, seed=0), synth.Sine(1, seed=0), 0, DRIFT, 1),
+    "Agrawal, gradual": lambda: synth.ConceptDriftStream(
+        synth.Agrawal(0, seed=0), synth.Agrawal(2, seed=0), 0, DRIFT, 1000
+    ),
+    "Hyperplane, slow": lambda: synth.Hyperplane(0, n_features=10, n_drift_features=5, mag_change=0.001),
+    "RBF, moving": lambda: synth.RandomRBFDrift(0, 0, n_classes=4, n_features=10, n_centroids=20, change_speed=0.001),
+}
+LINEAR = {
+    "logistic regression": linear_model.LogisticRegression,
+    "ALMA": linear_model.ALMAClassifier,
+    "passive-aggressive": linear_model.PAClassifier,
+}
+MODELS: dict[str, Callable[[], Any]] = {
+    "ThresholdClassifier": ThresholdClassifier,
+    "... forgetting=0.99": lambda: ThresholdClassifier(forgetting=0.99),
+    "... without random features": lambda: ThresholdClassifier(random_features=0),
+    **{
+        name: lambda kind=kind: StandardScaler() | multiclass.OneVsRestClassifier(kind())
+        for name, kind in LINEAR.items()
+    },
+    "Hoeffding adaptive tree": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=0),
+    "adaptive random forest": lambda: forest.ARFClassifier(seed=0),
+    "Mondrian forest (AMF)": lambda: forest.AMFClassifier(seed=0),
+    "last class": lambda: Last(),
+    "most frequent class": lambda: MostFrequent(),
+}
+
+
+class Last:
+    """Says what was right the last time."""
+
+    def __init__(self) -> None:
+        self.label: Any = None
+
+    def predict_one(self, x: dict) -> Any:
+        return self.label
+
+    def learn_one(self, x: dict, y: Any) -> None:
+        self.label = y
+
+
+class MostFrequent:
+    """Says what has been right most often."""
+
+    def __init__(self) -> None:
+        self.counts: Counter = Counter()
+
+    def predict_one(self, x: dict) -> Any:
+        return max(self.counts, key=self.counts.get, default=None)
+
+    def learn_one(self, x: dict, y: Any) -> None:
+        self.counts[y] += 1
+
+
+def main() -> None:
+    chosen = sys.argv[1:] or list(SETS)
+    data = {name: list(rows(name)) for name in chosen}
+    measured = {}
+    for name, make in MODELS.items():
+        measured[name] = [validate(make(), data[key]) for key in chosen]
+        print(name, *(f"{one[0]:.3f}" for one in measured[name]), f"{measured[name][0][1]:.0f} us", flush=True)
+    tables = page(chosen, data, measured)
+    print(tables)
+    if not sys.argv[1:]:
+        before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
+        after = rest.split(MARKS[1])[1]
+        PAGE.write_text(f"{before}{MARKS[0]}\n\n{tables}\n\n{MARKS[1]}{after}", encoding="utf-8")
+
+
+def rows(name: str) -> Iterator[tuple[dict, Any]]:
+    """Yield rows with numbers only: words become indicators."""
+    for x, y in itertools.islice(SETS[name](), MOST if name in list(SETS)[:4] else 2 * DRIFT):
+        yield {k if not isinstance(v, str) else f"{k}={v}": 1.0 if isinstance(v, str) else v for k, v in x.items()}, y
+
+
+def validate(model: Any, data: list[tuple[dict, Any]]) -> tuple[float, float, float]:
+    """Return accuracy, microseconds per row and megabytes."""
+    model.learn_one(*data[0])  # compiles, where it must
+    right, started = 0, time.perf_counter()
+    for x, y in data[1:]:
+        right += model.predict_one(x) == y
+        model.learn_one(x, y)
+    took = time.perf_counter() - started
+    return right / (len(data) - 1), took / (len(data) - 1) * 1e6, getattr(model, "_raw_memory_usage", 0) / 1e6
+
+
+def page(chosen: list[str], data: dict[str, list], measured: dict[str, list]) -> str:
+    """Return both tables; the best of a set is bold."""
+    best = [max(one[i][0] for one in measured.values()) for i in range(len(chosen))]
+    head = "| | " + " | ".join(f"{name} ({len(data[name]):,})" for name in chosen) + " |"
+    lines = [head, "|---|" + "---:|" * len(chosen)]
+    for name, found in measured.items():
+        shown = [f"**{a[0]:.3f}**" if a[0] == top else f"{a[0]:.3f}" for a, top in zip(found, best, strict=True)]
+        lines.append(f"| {name} | " + " | ".join(value.replace("0.", ".") for value in shown) + " |")
+    lines += ["", "| | microseconds per row | memory, MB |", "|---|---:|---:|"]
+    for name, found in measured.items():
+        times, sizes = [one[1] for one in found], [one[2] for one in found]
+        lines.append(f"| {name} | {min(times):.0f} to {max(times):.0f} | {max(sizes):.2f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

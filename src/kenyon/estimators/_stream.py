@@ -1,0 +1,204 @@
+"""Learning from rows as they come: no first batch, no copies, and the same core for one row and for many.
+
+Statistics of inputs and states are kept up to date row by row (`kernels/running.py`); units, thresholds and sizes of
+steps follow them (`kernels/streams.py`). How rows are cut into calls makes no difference, to the bit. All of it is for
+learners of the core without a search; others calibrate on the first rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kenyon.estimators._encoding import RowEncoder, RunningScaling
+from kenyon.estimators._series import Series
+from kenyon.estimators._training import SHARE, Targets, Training, Units, endless
+from kenyon.kernels import one_episode
+from kenyon.kernels.learning import Step, episode_log
+from kenyon.kernels.one_episode import simulate_one
+from kenyon.kernels.running import no_moments, no_percentiles
+from kenyon.kernels.streams import (
+    BY_LARGEST,
+    BY_MEAN,
+    COMMON,
+    LARGEST_VALUE,
+    PER_STATE,
+    Aims,
+    Following,
+    Plan,
+    learn_row,
+    learn_rows,
+    outputs_row,
+    standardised_row,
+)
+from kenyon.learning.cooling import TO_THE_END, factors
+from kenyon.learning.failures import check_silence
+from kenyon.learning.learners import Learner
+from kenyon.learning.protocol import Diverged, Source
+from kenyon.learning.rules import Regression, Supervised
+from kenyon.learning.state import Percentile
+from kenyon.readout import ON_OFF, SIGNED
+
+FEWEST_ROWS = 3  # of weights: the kernel for two classes rounds otherwise, and a third may come
+NO_AIMS = Aims(no_moments(0), np.zeros(0), np.zeros(0))
+NO_TARGETS = np.zeros((0, 0))
+
+
+def streams(learner: Any) -> bool:
+    """Tell whether a learner can follow a stream from its first row on."""
+    if not isinstance(learner, Learner) or learner.search is not None or learner.scaling is not None:
+        return False
+    if learner.code == SIGNED:
+        return False
+    known = not learner.thresholds or isinstance(learner.start, Percentile)
+    constant = learner.code != ON_OFF and isinstance(learner.start, (int, float))
+    lasting = learner.cooling not in TO_THE_END or learner.horizon is None
+    return lasting and isinstance(learner.rule, (Supervised, Regression)) and (known or constant)
+
+
+def begin(learner: Learner, named: bool, width: int, n_outputs: int, seed: int) -> Training:
+    """Return the training of a stream of states of this width, before its first row."""
+    regression = isinstance(learner.rule, Regression)
+    nothing = np.zeros((1, width), np.float32)
+    state = learner.begin(nothing, n_outputs if regression else max(FEWEST_ROWS, n_outputs), Source(seed, "estimator"))
+    units = Units(np.zeros(width, np.float32), np.ones(width, np.float32))
+    return Training(learner, state._replace(n_outputs=n_outputs), units, named, 0, _nothing_seen(learner, width))
+
+
+def _nothing_seen(learner: Learner, width: int) -> Following:
+    start = learner.start if isinstance(learner.start, Percentile) else None
+    q, n = (start.q, width) if start else (50.0, 0)
+    starts = np.zeros((2, width), np.float32)
+    off = no_percentiles(n if learner.code == ON_OFF else 0, 100.0 - q)
+    return Following(np.zeros(4), starts, no_moments(width), no_percentiles(n, q), off)
+
+
+def after_fit(training: Training) -> Training:
+    """Return a training that goes on as a stream, in the units and with the steps that were chosen for a fit."""
+    if training.following is not None:
+        return training
+    off = no_percentiles(0, 50.0)
+    return training._replace(following=Following(np.zeros(4), np.zeros((2, 0), np.float32), no_moments(0), off, off))
+
+
+def plan(training: Training, scaled: bool, forgetting: float) -> Plan:
+    """Return what follows; `scaled` states come in units of their own."""
+    learner: Any = endless(training.learner) if training.named else training.learner
+    following = training.following
+    assert following is not None
+    if learner.cooling in TO_THE_END:
+        factors(learner.cooling, learner.horizon, 0, 1)  # which says what is missing
+    follows = following.starts.shape[1] > 0
+    units = 0 if scaled else PER_STATE if learner.thresholds else COMMON
+    fixed = training.named and learner.step == "fixed"
+    share = (SHARE if fixed else learner.k or 0.0) if learner.local else 0.0
+    sized = (BY_LARGEST if learner.batch == 1 else BY_MEAN) if fixed else 0
+    pace = float(learner.horizon or 0) if learner.cooling == "power" else 0.0
+    return Plan(follows, units if follows else 0, len(following.on.heights) > 0, sized, share, forgetting, pace)
+
+
+def learn(
+    training: Training, V: NDArray[np.float32], targets: Targets, aims: Aims, scaled: bool, forgetting: float
+) -> tuple[Training, float]:
+    """Learn from states in order, in place; return the training, and the sum of correct choices or of costs."""
+    learner: Any = training.learner
+    state, n = training.state, len(V)
+    regression = isinstance(learner.rule, Regression)
+    labels = np.zeros(n, np.intp) if regression else np.asarray(targets, np.intp)
+    told = np.asarray(targets, np.float64) if regression else NO_TARGETS
+    uniforms = np.zeros((n, 0)) if regression else state.source.uniforms("choice", state.episode, n)[:, :1].copy()
+    out, temperatures = episode_log(1, n), learner.rule.temperatures(state.episode, n)
+    arguments = plan(training, scaled, forgetting), learner.kernel_step(state), state.nets, training.following
+    episodes = V, labels, told, uniforms, temperatures, state.episode % learner.batch
+    taken = learn_rows(*arguments, training.units.factor, aims, *episodes, out, np.empty((1, V.shape[1]), np.float32))
+    check_taken(training, taken, n)
+    state = state._replace(episode=state.episode + n)
+    loud = np.where(V.any(axis=1), out.norm2[0], np.float32(1))  # where nothing varies yet, nobody is silenced
+    state = check_silence(learner, state, V, loud)
+    result = out.cost[0] if regression else out.correct[0]
+    return training._replace(state=state, seen=training.seen + n), float(result.sum(dtype=np.float64))
+
+
+def check_taken(training: Training, taken: int, n: int) -> None:
+    """Raise `Diverged` if not all rows were taken."""
+    if taken < n:
+        episode = training.state.episode + taken
+        raise Diverged("the learner", episode, "its cost is no longer finite; use a smaller mu or eta_w")
+
+
+class Live:
+    """All that one row needs, kept between calls: work space, switches and settings as kernels take them."""
+
+    def __init__(self, training: Training, encoder: Any, aims: Aims, scaled: bool, forgetting: float) -> None:
+        self.training, self.encoder, self.forgetting = after_fit(training), encoder, forgetting
+        own: Any = training.learner
+        self.learner = own
+        self.codes: dict[Any, int] = {}  # of the labels
+        self.rank = 1  # dimensions of a row, or of a series
+        state, following = self.training.state, self.training.following
+        assert following is not None
+        self.V, U = np.zeros((1, encoder.width), np.float32), np.zeros((1, encoder.width), np.float32)
+        self.row, self.y = np.zeros((1, len(encoder.scaling.shift))), np.zeros(state.n_outputs)
+        self.label, self.told, self.out = np.zeros(1, np.intp), np.zeros((1, len(aims.shift))), episode_log(1, 1)
+        step: Step = own.kernel_step(state)
+        how = plan(self.training, scaled, forgetting), step, state.nets
+        seen = following.moments, following.on, following.off
+        self._learn_from = (
+            *(tuple(part) for part in how), following.counts, following.starts, *(tuple(part) for part in seen),
+            training.units.factor, (tuple(aims.moments), aims.shift, aims.scale), self.V, self.label, self.told,
+            np.zeros((1, 0)), np.ones(1),
+        )  # fmt: skip
+        self._log_to = tuple(self.out), U
+        nets = state.nets
+        self._read_from = step.thresholds, step.both, nets.W, nets.theta, training.units.factor, self.V, self.y
+        self._room: Any = None
+        if isinstance(encoder, RowEncoder) and isinstance(encoder.scaling, RunningScaling):
+            parts = encoder.both_signs, tuple(encoder.random), encoder.constant
+            self._scale_by = tuple(encoder.scaling.moments), self.row, *parts, forgetting
+        self.gaps = False  # whether values may be missing
+
+    def encode(self, x: NDArray[np.float64], takes: bool) -> bool:
+        """Write the states of one row or series, taking it into the statistics if asked; tell whether it could be."""
+        if not isinstance(self.encoder, RowEncoder):
+            return self._run(x, takes)
+        self.row[0] = x
+        if isinstance(self.encoder.scaling, RunningScaling):
+            return bool(standardised_row(*self._scale_by, self.gaps, takes, self.V))
+        finite = bool((np.abs(self.row) <= LARGEST_VALUE).all())
+        if finite:
+            self.V[:] = self.encoder.states(Series(self.row), 1)
+        return finite
+
+    def _run(self, x: NDArray[np.float64], takes: bool) -> bool:
+        """Run a row or a series through the reservoir, from rest."""
+        encoder, steps = self.encoder, x[None] if x.ndim == 1 else x
+        if not (np.abs(steps) <= LARGEST_VALUE).all():
+            return False
+        if takes and isinstance(encoder.scaling, RunningScaling):
+            encoder.scaling.take(steps, self.forgetting)
+        inputs = encoder.inputs(steps)
+        if x.ndim == 1:
+            inputs = np.repeat(inputs, encoder.n_steps, axis=0)
+        if self._room is None:
+            network = encoder.reservoir._sorted
+            self._room = network, one_episode.work_space(network, encoder.reservoir.n_inputs)
+        network, room = self._room
+        return bool(simulate_one(network, inputs, room, self.V))
+
+    def learn(self) -> Training:
+        """Learn from the states written last, whose label or targets are in `label` or `told`."""
+        training = self.training
+        state = training.state
+        check_taken(training, learn_row(*self._learn_from, state.episode % self.learner.batch, *self._log_to), 1)
+        silent, state = state.silent, state._replace(episode=state.episode + 1, silent=0)
+        if self.out.norm2[0, 0] == 0 and self.V.any():
+            state = check_silence(self.learner, state._replace(silent=silent), self.V, self.out.norm2[0])
+        self.training = training._replace(state=state, seen=training.seen + 1)
+        return self.training
+
+    def read(self) -> NDArray[np.float64]:
+        """Return the outputs for the states written last."""
+        outputs_row(*self._read_from)
+        return self.y

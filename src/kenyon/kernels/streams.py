@@ -1,0 +1,319 @@
+"""Learning from a stream: rows one after another, in units and from thresholds that follow what has been seen.
+
+A row of features s becomes states V as the encoder says: standardised by the running moments, with both signs, and
+expanded by random features V_j = relu(sum_i w_ji z_i + b_j). States become u = factor V, in the units that a readout
+sees. Then `learn` takes its step, as it would from a batch.
+
+Until a stream has settled, thresholds follow the percentiles that they start from: they are moved by as much as these
+move, so what they have learned is kept. So do the sizes of steps, which depend on the mean and the largest |x|^2.
+
+Steps cool with the weight w of the rows seen, as (1 + w / pace)^-1/2; under a forgetting factor w stays bounded, and so
+does the step.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from kenyon.kernels.cache import kernel
+from kenyon.kernels.learning import EpisodeLog, Networks, Step, learn, row_length
+from kenyon.kernels.running import Moments, Percentiles, last, percentile, take_moments, take_percentiles
+
+LARGEST_VALUE = 1e100  # the square of such a value, summed over any number of rows, is finite
+SETTLED = 1000  # rows after which thresholds and sizes follow no longer
+CONSTANT, SMALLEST_SPREAD = 1e-12, 1e-150  # smaller spreads, relative to the mean or at all, are rounding errors
+RARE = 0.25  # in standard deviations: with a smaller range in other series, a channel lives in the extreme ones
+ALIKE = 1e-5  # relative to the root mean square: with a smaller deviation a state has never varied
+POWER = -0.5  # by which steps cool
+PER_STATE, COMMON = 1, 2  # units of states: each its own deviation, or all their common root mean square
+BY_LARGEST, BY_MEAN = 1, 2  # fixed steps that follow from the data: 1 / max |x|^2, or 1 / mean |x|^2
+ROWS, WEIGHT, MEAN, LARGEST = range(4)  # places in `Following.counts`
+
+
+class RandomFeatures(NamedTuple):
+    """Sparse random projections: V_j = relu(sum_c weight_jc z[source_jc] + bias_j)."""
+
+    source: NDArray[np.intp]  # (n_random, n_sources)
+    weight: NDArray[np.float32]  # (n_random, n_sources)
+    bias: NDArray[np.float32]  # (n_random,)
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        fits = self.source.shape == self.weight.shape == (len(self.bias), self.source.shape[1])
+        kinds = [np.dtype(part.dtype).str for part in self]
+        if not fits or kinds != ["<i8", "<f4", "<f4"] or bool((self.source < 0).any()):
+            raise ValueError("inconsistent random features")
+
+
+class Following(NamedTuple):
+    """What a stream has shown of its states. Kernels change it in place."""
+
+    counts: NDArray[np.float64]  # (4,): rows, their weight, and while it settles the mean and the largest |x|^2
+    starts: NDArray[np.float32]  # (2, n_states): where thresholds of both sides start, in units; (2, 0): not followed
+    moments: Moments  # of states, where units follow them; otherwise of none
+    on: Percentiles  # of states, where thresholds start at a percentile; otherwise of none
+    off: Percentiles  # the same for the other side
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together."""
+        fits = self.counts.shape == (4,) and self.starts.ndim == 2 and len(self.starts) == 2
+        if not fits or self.counts.dtype != np.float64 or self.starts.dtype != np.float32:
+            raise ValueError("inconsistent stream")
+
+
+class Aims(NamedTuple):
+    """Real targets: how they are scaled. Kernels change it in place; all is empty where classes are learned."""
+
+    moments: Moments  # of targets that are followed; otherwise of none
+    shift: NDArray[np.float64]  # (n_outputs,)
+    scale: NDArray[np.float64]  # (n_outputs,)
+
+
+class Plan(NamedTuple):
+    """What follows, and how."""
+
+    follows: bool  # units, thresholds and sizes do
+    units: int  # 0: states as they are; PER_STATE, COMMON
+    moving: bool  # thresholds start at a percentile
+    sized: int  # 0: steps are given; BY_LARGEST, BY_MEAN
+    share: float  # k: of thresholds in the step, or 0 if they do not learn
+    forgetting: float
+    pace: float  # in rows; 0: steps do not cool
+
+
+@kernel
+def expand(states, n_features, both_signs, random, constant):
+    """Complete rows of states that begin with standardised features: negatives, random features, a constant."""
+    for n in range(len(states)):
+        row, end = states[n], n_features
+        if both_signs:
+            for i in range(n_features):
+                row[end + i] = -row[i]
+            end += n_features
+        for j in range(len(random.bias)):
+            total = random.bias[j]
+            for c in range(random.source.shape[1]):
+                total += random.weight[j, c] * row[random.source[j, c]]
+            row[end + j] = max(total, np.float32(0))
+        if constant:
+            row[end + len(random.bias)] = np.float32(1)
+
+
+@kernel
+def standardised(moments, rows, both_signs, random, constant, forgetting, gaps, takes, out):
+    """Write the states of rows, shape (n, n_features), to `out`; return the number of the first row that cannot be.
+
+    With `takes`, each row is taken into the moments first. With `gaps` values may be missing (NaN), as if at the mean.
+    """
+    n_features = rows.shape[1]
+    for n in range(len(rows)):
+        for i in range(n_features):
+            if not abs(rows[n, i]) <= LARGEST_VALUE and not (gaps and np.isnan(rows[n, i])):
+                return n
+        if takes:
+            take_moments(moments, rows[n : n + 1], forgetting)
+        for i in range(n_features):
+            mean, deviation = moments.mean[i], np.sqrt(moments.square[i] / max(moments.weight[i], 1.0))
+            varies = deviation > max(CONSTANT * abs(mean), SMALLEST_SPREAD) and not np.isnan(rows[n, i])
+            out[n, i] = np.float32((rows[n, i] - mean) * (1.0 / deviation)) if varies else np.float32(0)
+        expand(out[n : n + 1], n_features, both_signs, random, constant)
+    return len(rows)
+
+
+@kernel
+def input_factors(kind, moments, lows, highs, factor):
+    """Write the factors of input channels: by their "range" (0), by their deviation (1), or all alike (2).
+
+    The range is that between percentiles of the extremes of series, `lows` and `highs`, unless a channel does little
+    within it. Then all are divided by a common factor, so that the mean variance is 1.
+    """
+    total, n = 0.0, 0
+    for i in range(len(factor)):
+        deviation, factor[i] = np.sqrt(moments.square[i] / max(moments.weight[i], 1.0)), 0.0
+        if deviation > max(CONSTANT * abs(moments.mean[i]), SMALLEST_SPREAD):
+            size = deviation if kind == 1 else 1.0
+            if kind == 0:
+                size = percentile(highs, i) - percentile(lows, i)
+                if size < RARE * deviation:
+                    size = highs.heights[i, last(highs)] - lows.heights[i, 0]
+            factor[i] = 1.0 / size
+            total, n = total + (factor[i] * deviation) ** 2, n + 1
+    if n > 0:
+        common = np.sqrt(total / n)
+        for i in range(len(factor)):
+            factor[i] /= common
+
+
+row_length_of = njit(row_length)
+
+
+@njit
+def _set_units(plan, moments, factor):
+    """Write the units that the moments call for."""
+    overall, n = 0.0, len(factor)
+    for i in range(n):
+        variance = moments.square[i] / max(moments.weight[i], 1.0)
+        rms = np.sqrt(variance + moments.mean[i] ** 2)
+        overall += rms * rms
+        size = np.sqrt(variance)
+        size = size if size > ALIKE * rms else rms
+        if plan.units == PER_STATE:
+            factor[i] = np.float32(1.0 / size) if size > 0 else np.float32(0)
+    if plan.units == COMMON:
+        factor[:] = np.float32(1.0 / np.sqrt(overall / n)) if overall > 0 else np.float32(1)
+
+
+@njit
+def _move_thresholds(theta, percentiles, sign, factor, starts, place):
+    """Move the thresholds of one side by as much as the percentiles that they start from have moved."""
+    for i in range(len(factor)):
+        start = np.float32(sign * percentile(percentiles, i) * factor[i])
+        theta[place + i] += start - starts[i]
+        starts[i] = start
+
+
+@njit
+def _sizes(step, plan, counts):
+    """Return step_W and step_theta, or mu and kappa, for the sizes of x seen so far."""
+    rate_W, kappa = step.rate_W, plan.share * counts[MEAN] ** 2 / np.float64(step.target) ** 2
+    rate_theta = step.rate_theta
+    if plan.sized != 0:
+        size = counts[LARGEST] if plan.sized == BY_LARGEST else counts[MEAN]
+        rate_W = np.float32(1.0 / size) if size > 0 else np.float32(0)
+        rate_theta = rate_W * np.float32(kappa)
+    elif step.normalised:
+        rate_theta = np.float32(kappa)
+    return rate_W, rate_theta
+
+
+@njit
+def _with_rates(step, rate_W, rate_theta):
+    return Step(
+        step.thresholds, step.both, step.signed, step.local, step.normalised, rate_W, rate_theta, step.batch,
+        step.summed, step.by_reward, step.following, step.told, step.regression, step.target, step.alpha,
+    )  # fmt: skip
+
+
+@njit
+def _follow_targets(plan, aims, told, nets):
+    """Take a row of targets into their moments, and let the weights keep what they say in the new unit."""
+    take_moments(aims.moments, told, plan.forgetting)
+    for j in range(len(aims.scale)):
+        mean, old = aims.moments.mean[j], aims.scale[j]
+        size = deviation = np.sqrt(aims.moments.square[j] / aims.moments.weight[j])
+        if not deviation > max(CONSTANT * abs(mean), SMALLEST_SPREAD):
+            size = 1.0 if mean == 0 else abs(mean)
+        aims.shift[j], aims.scale[j] = mean, size
+        for i in range(nets.W.shape[2]):
+            nets.W[0, j, i] *= np.float32(old / size)
+
+
+@kernel
+def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms, temperatures, n_in_batch, out, U):
+    """Let a network learn from rows of states in order; return how many it took before its cost was not finite.
+
+    stream      a `Following`, changed in place
+    factor      (n_states,): units of the states, changed in place where they follow
+    aims, told  how targets are scaled, and targets as they came, shape (n, n_outputs); ignored where classes are
+    U           work space, shape (1, n_states)
+    others      as in `learn`, which takes the steps
+    """
+    counts, cooled = stream.counts, np.ones(1, np.float32)
+    targets = np.zeros((1, nets.W.shape[1]), np.float32)
+    for n in range(len(V)):
+        if plan.pace > 0:
+            cooled[0] = np.float32((1.0 + counts[WEIGHT] / plan.pace) ** POWER)
+        counts[ROWS] += 1.0
+        counts[WEIGHT] = plan.forgetting * counts[WEIGHT] + 1.0
+        settling = plan.follows and counts[ROWS] <= SETTLED
+        if plan.follows and plan.units != 0:
+            take_moments(stream.moments, V[n : n + 1], plan.forgetting)
+            _set_units(plan, stream.moments, factor)
+        if settling and plan.moving:
+            take_percentiles(stream.on, V[n : n + 1])
+            _move_thresholds(nets.theta[0], stream.on, 1.0, factor, stream.starts[0], 0)
+            if step.both:
+                take_percentiles(stream.off, V[n : n + 1])
+                place = row_length_of(V.shape[1])
+                _move_thresholds(nets.theta[0], stream.off, -1.0, factor, stream.starts[1], place)
+        for i in range(V.shape[1]):
+            U[0, i] = V[n, i] * factor[i]
+        now = step
+        if plan.follows:
+            rate_W, rate_theta = _sizes(step, plan, counts)
+            now = _with_rates(step, rate_W, rate_theta)
+        if step.regression:
+            if len(aims.moments.mean) > 0 and (settling or plan.forgetting < 1.0):
+                _follow_targets(plan, aims, told[n : n + 1], nets)
+            for j in range(told.shape[1]):
+                targets[0, j] = np.float32((told[n, j] - aims.shift[j]) / aims.scale[j] * np.float64(step.target))
+        label, uniform, temperature = labels[n : n + 1], uniforms[n : n + 1], temperatures[n : n + 1]
+        learn(now, nets, U, label, targets, uniform, temperature, cooled, n_in_batch, out, n)
+        n_in_batch = (n_in_batch + 1) % step.batch
+        if not np.isfinite(out.cost[0, n]):
+            return n
+        if settling:
+            size = np.float64(out.norm2[0, n])
+            counts[MEAN] += (size - counts[MEAN]) / counts[ROWS]
+            counts[LARGEST] = max(counts[LARGEST], size)
+    return len(V)
+
+
+# For a single row most of the time would go into telling Numba what named tuples are. These take plain ones instead.
+
+
+@kernel
+def standardised_row(moments, row, both_signs, random, constant, forgetting, gaps, takes, out):
+    """Call `standardised`."""
+    parts = RandomFeatures(*random)
+    return standardised(Moments(*moments), row, both_signs, parts, constant, forgetting, gaps, takes, out)
+
+
+@kernel
+def learn_row(
+    plan,
+    step,
+    nets,
+    counts,
+    starts,
+    moments,
+    on,
+    off,
+    factor,
+    aims,
+    V,
+    label,
+    told,
+    uniform,
+    temperature,
+    place,
+    out,
+    U,
+):
+    """Call `learn_rows`."""
+    stream = Following(counts, starts, Moments(*moments), Percentiles(*on), Percentiles(*off))
+    target_moments, shift, scale = aims
+    own = Aims(Moments(*target_moments), shift, scale)
+    networks, log = Networks(*nets), EpisodeLog(*out)
+    return learn_rows(
+        Plan(*plan), Step(*step), networks, stream, factor, own, V, label, told, uniform, temperature, place, log, U
+    )
+
+
+@kernel
+def outputs_row(thresholds, both, W, theta, factor, V, y):
+    """Write what a network says to a row of states, shape (1, n_states), to `y`, in double precision."""
+    n_states, side = V.shape[1], row_length_of(V.shape[1])
+    y[:] = 0.0
+    for i in range(n_states):
+        u = V[0, i] * factor[i]
+        on = max(u - theta[0, i], np.float32(0)) if thresholds else u
+        off = max(-u - theta[0, side + i], np.float32(0)) if both else np.float32(0)
+        if on != 0:
+            for j in range(len(y)):
+                y[j] += np.float64(on) * np.float64(W[0, j, i])
+        if off != 0:
+            for j in range(len(y)):
+                y[j] += np.float64(off) * np.float64(W[0, j, side + i])

@@ -1,0 +1,264 @@
+"""Streams: one row at a time, from the first one on."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import kenyon as kn
+from tests.estimators.data import sines
+
+ROWS = {"random_state": 0}
+NEURONS = {"n_neurons": 40, "random_state": 0}
+
+
+def blobs(n=400, n_features=6, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(0, 2, (n_classes, n_features))
+    y = rng.integers(n_classes, size=n)
+    return (centres[y] + rng.normal(size=(n, n_features))) * rng.uniform(0.01, 100, n_features) + 7, y
+
+
+def series_model(kind=kn.ReservoirClassifier, learner="normalised", **settings):
+    return kind(learner, **{**NEURONS, **settings})
+
+
+MODELS = {
+    "rows": lambda **more: kn.ThresholdReadout(**ROWS, **more),
+    "random features": lambda **more: kn.ThresholdReadout(random_features=30, **ROWS, **more),
+    "own": lambda **more: kn.ThresholdReadout(kn.Normalised(code="on_off"), **ROWS, **more),
+    "no thresholds": lambda **more: kn.ThresholdReadout("gradient_weights", **ROWS, **more),
+    "fixed steps": lambda **more: kn.ThresholdReadout("gradient_thresholds", **ROWS, **more),
+    "reservoir": lambda **more: series_model(**more),
+    "channels": lambda **more: series_model(input_scaling="channel", **more),
+    "numbers": lambda **more: kn.ThresholdRegressor(**ROWS, **more),
+    "reservoir, numbers": lambda **more: series_model(kn.ReservoirRegressor, **more),
+}
+
+
+def told(name, X, y):
+    return X[:, 0] - X[:, 1] + 100.0 if "numbers" in name else y
+
+
+def one_by_one(model, X, y):
+    for x, label in zip(X, y, strict=True):
+        model.learn_one(x, label)
+    return model
+
+
+def same(a, b):
+    assert a._training.state.episode == b._training.state.episode
+    for one, other in zip(a._training.state.nets, b._training.state.nets, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(a._training.units.factor, b._training.units.factor)
+    np.testing.assert_array_equal(a.encoder_.scaling.factor, b.encoder_.scaling.factor)
+    np.testing.assert_array_equal(a.theta_, b.theta_)
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.98])
+@pytest.mark.parametrize("name", MODELS)
+def test_one_row_at_a_time_is_the_same_as_any_batches_to_the_bit(name, forgetting):
+    X, y = blobs(120)
+    y = told(name, X, y)
+    one = one_by_one(MODELS[name](forgetting=forgetting), X, y)
+    whole = MODELS[name](forgetting=forgetting).partial_fit(X, y)
+    cut = MODELS[name](forgetting=forgetting).partial_fit(X[:1], y[:1]).partial_fit(X[1:50], y[1:50])
+    same(one, whole)
+    same(cut.partial_fit(X[50:], y[50:]), whole)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_of_one_row_are_those_of_many(name):
+    X, y = blobs(150)
+    y = told(name, X, y)
+    model = one_by_one(MODELS[name](), X[:100], y[:100])
+    if "numbers" in name:
+        np.testing.assert_allclose([model.predict_one(x) for x in X], model.predict(X), rtol=1e-9)
+        return
+    assert [model.predict_one(x) for x in X] == model.predict(X).tolist()
+    found = [model.predict_proba_one(x) for x in X]
+    assert all(list(one) == model.classes_.tolist() for one in found)
+    np.testing.assert_allclose([list(one.values()) for one in found], model.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_stream_is_learned_from_its_first_row_on(name):
+    X, y = blobs(1500)
+    y = told(name, X, y)
+    model = one_by_one(MODELS[name](), X[:1000], y[:1000])
+    assert model.score(X[1000:], y[1000:]) > (0.8 if "gradient" in str(model.learner) else 0.9)
+
+
+def test_a_stream_that_has_come_far_is_as_good_as_a_fit():
+    X, y = blobs(1500)
+    fitted = kn.ThresholdReadout(epochs=1, **ROWS).fit(X[:1000], y[:1000])
+    model = one_by_one(kn.ThresholdReadout(**ROWS), X[:1000], y[:1000])
+    assert model.score(X[1000:], y[1000:]) > fitted.score(X[1000:], y[1000:]) - 0.02
+
+
+def test_scales_are_those_of_all_rows_seen():
+    X, y = blobs(300)
+    model = one_by_one(kn.ThresholdReadout(**ROWS), X, y)
+    np.testing.assert_allclose(model.encoder_.scaling.shift, X.mean(axis=0))
+    np.testing.assert_allclose(model.encoder_.scaling.factor, 1 / X.std(axis=0))
+
+
+def test_thresholds_start_where_half_of_the_rows_are_above():
+    X, y = blobs(400)
+    model = one_by_one(kn.ThresholdReadout(kn.Normalised(mu=1e-6, start=kn.Percentile(50)), **ROWS), X, y)
+    np.testing.assert_allclose((model.code(X) > 0).mean(axis=0), 0.5, atol=0.05)
+
+
+def test_units_of_a_reservoir_s_states_are_their_deviations():
+    X, y = blobs(300)
+    model = one_by_one(series_model(), X, y)
+    V = model.encoder_.states(model._series(X, reset=False), 1)
+    sd, factor = V.std(axis=0), model._training.units.factor
+    assert np.median(np.abs(factor * sd - 1)) < 0.1  # the first rows were run at other scales
+
+
+@pytest.mark.parametrize("learner", ["normalised", "ridge", "composed", kn.RecursiveLeastSquares()])
+def test_classes_appear_when_they_appear(learner):
+    X, y = blobs(300)
+    labels = np.array(["b", "c", "a"])[np.where(np.arange(300) < 60, np.minimum(y, 1), y)]
+    model = kn.ThresholdReadout(learner, **ROWS)
+    for first in range(0, 300, 20):
+        model.partial_fit(X[first : first + 20], labels[first : first + 20])
+        if first == 0:
+            assert model.classes_.tolist() == ["b", "c"]
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.score(X[60:], labels[60:]) > 0.8
+
+
+def test_a_class_that_appears_late_is_learned_as_if_it_had_been_known():
+    X, y = blobs(200, n_classes=4)
+    y = np.where(np.arange(200) < 100, y % 2, y)
+    declared = kn.ThresholdReadout(**ROWS).partial_fit(X, y, classes=range(4))
+    np.testing.assert_array_equal(one_by_one(kn.ThresholdReadout(**ROWS), X, y).readout_.W, declared.readout_.W)
+
+
+def test_labels_that_were_not_declared_are_refused():
+    X, y = blobs(60)
+    with pytest.raises(ValueError, match=r"y has labels that are not in classes: \[2\]"):
+        kn.ThresholdReadout().partial_fit(X, y, classes=[0, 1])
+    model = kn.ThresholdReadout().partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"y has labels that are not in classes: \[7\]"):
+        model.learn_one(X[0], 7)
+    with pytest.raises(ValueError, match="y has labels of another kind"):
+        kn.ThresholdReadout().partial_fit(X, y).learn_one(X[0], "a")
+
+
+def test_a_single_class_is_predicted_until_there_is_another():
+    model = kn.ThresholdReadout(**ROWS).learn_one([1.0, 2.0], "only")
+    assert model.predict_one([0.0, 5.0]) == "only"
+    assert model.predict_proba_one([0.0, 5.0]) == {"only": 1.0}
+    np.testing.assert_array_equal(model.predict_proba([[0.0, 5.0]]), [[1.0]])
+
+
+@pytest.mark.parametrize("learner", ["ridge", "composed", "metropolis", kn.RecursiveLeastSquares()])
+def test_learners_that_calibrate_begin_with_one_row_too(learner):
+    X, y = blobs(200)
+    model = one_by_one(kn.ThresholdReadout(learner, **ROWS), X[:100], y[:100])
+    assert model.score(X[100:], y[100:]) > 0.8
+    assert model.predict_one(X[0]) == model.predict(X[:1])[0]
+    target = X[:, 0] / X[:, 0].std()
+    if learner == "ridge":
+        numbers = one_by_one(kn.ThresholdRegressor(learner, **ROWS), X[:100], target[:100])
+        assert numbers.score(X[100:], target[100:]) > 0.9
+
+
+@pytest.mark.parametrize("name", ["rows", "reservoir", "numbers"])
+def test_a_fitted_model_goes_on_as_a_stream_in_the_units_it_has(name):
+    X, y = blobs(300)
+    y = told(name, X, y)
+    model = MODELS[name](epochs=2).fit(X[:200], y[:200])
+    scaling, factor = model.encoder_.scaling, model._training.units.factor.copy()
+    batch = copy.deepcopy(model).partial_fit(X[200:], y[200:])
+    same(one_by_one(model, X[200:], y[200:]), batch)
+    assert model.encoder_.scaling is scaling
+    np.testing.assert_array_equal(model._training.units.factor, factor)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_saved_in_mid_stream_goes_on_to_the_same_bits(name, tmp_path):
+    X, y = blobs(80)
+    y = told(name, X, y)
+    model = one_by_one(MODELS[name](), X[:40], y[:40])
+    model.save(tmp_path / "model")
+    loaded = kn.load(tmp_path / "model")
+    same(one_by_one(loaded, X[40:], y[40:]), one_by_one(model, X[40:], y[40:]))
+    assert loaded.predict_one(X[0]) == model.predict_one(X[0])
+
+
+@pytest.mark.parametrize("name", ["rows", "reservoir"])
+def test_a_copy_has_a_stream_of_its_own(name):
+    X, y = blobs(60)
+    model = one_by_one(MODELS[name](), X[:40], y[:40])
+    W, twin = model.readout_.W.copy(), copy.deepcopy(model)
+    one_by_one(twin, X[40:], y[40:])
+    np.testing.assert_array_equal(model.readout_.W, W)
+    np.testing.assert_array_equal(one_by_one(model, X[40:], y[40:]).readout_.W, twin.readout_.W)
+
+
+def test_passes_may_follow_a_stream():
+    X, y = blobs(300)
+    model = one_by_one(kn.ThresholdReadout("gradient_thresholds", warm_start=True, epochs=5, **ROWS), X[:200], y[:200])
+    assert model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["shift", "labels"])
+def test_with_forgetting_a_stream_recovers_in_half_the_rows_after_an_abrupt_drift(kind):
+    def rows_until_recovered(forgetting, seed):
+        X, y = blobs(10_000, 8, 4, seed)
+        if kind == "shift":
+            X[5000:] = 1.5 * X[5000:] + 6 * X.std(axis=0)
+        else:
+            y[5000:] = (y[5000:] + 1) % 4
+        model = kn.ThresholdReadout(forgetting=forgetting, random_features=100, random_state=seed)
+        right = np.empty(10_000)
+        for n, (x, label) in enumerate(zip(X, y, strict=True)):
+            right[n] = n > 0 and model.predict_one(x) == label
+            model.learn_one(x, label)
+        before, recent = right[4000:5000].mean(), np.convolve(right[5000:], np.ones(100) / 100, "valid")
+        return np.flatnonzero(recent >= before - 0.03)[0]
+
+    on, off = (np.mean([rows_until_recovered(g, seed) for seed in range(2)]) for g in (0.99, 1.0))
+    assert on <= off / 2
+
+
+def test_errors_of_one_row_are_those_of_many():
+    X, y = blobs(60)
+    model = kn.ThresholdReadout(**ROWS)
+    with pytest.raises(NotFittedError):
+        model.predict_one(X[0])
+    one_by_one(model, X[:40], y[:40])
+    for wrong, message in ((X[0, :3], "features"), (np.full(6, np.nan), "NaN"), (3.0, "X"), (["a"] * 6, "X")):
+        with pytest.raises(ValueError, match=message):
+            model.predict_one(wrong)
+        with pytest.raises(ValueError, match=message):
+            model.learn_one(wrong, 0)
+    with pytest.raises(ValueError, match="forgetting must be"):
+        kn.ThresholdReadout(forgetting=0.1).learn_one(X[0], 0)
+    with pytest.raises(ValueError, match="random_features must be"):
+        kn.ThresholdReadout(random_features=-1).learn_one(X[0], 0)
+    numbers = kn.ThresholdRegressor().learn_one(X[0], 1.0)
+    with pytest.raises(ValueError, match="y"):
+        numbers.learn_one(X[0], np.nan)
+
+
+def test_a_row_that_cannot_be_read_changes_nothing():
+    X, y = blobs(60)
+    model = one_by_one(kn.ThresholdReadout(**ROWS), X[:40], y[:40])
+    twin = copy.deepcopy(model)
+    with pytest.raises(ValueError, match="NaN"):
+        model.learn_one([np.nan] * 6, 0)
+    same(one_by_one(model, X[40:], y[40:]), one_by_one(twin, X[40:], y[40:]))
+
+
+def test_series_may_be_learned_one_by_one():
+    X, y = sines(150)
+    model = one_by_one(series_model(), X[:100], y[:100])
+    assert model.input_kind_ == "series"
+    same(model, series_model(leak_rate=model.reservoir_.leak_rate).partial_fit(X[:100], y[:100]))
+    assert np.mean([model.predict_one(x) == label for x, label in zip(X[100:], y[100:], strict=True)]) > 0.75
