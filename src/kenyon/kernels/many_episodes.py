@@ -192,7 +192,10 @@ def simulate_pooled(network, episodes, work, pool, times, out):
             write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_neurons))
             _step(network, state, new)
             state, new = new, state
-            pooling.add(pool, state, n_neurons)
+            if late or (step % 2 == 0 and step == n_steps - 1):
+                pooling.add(pool, state, n_neurons)
+            elif step % 2 == 1:
+                pooling.add_two(pool, new, state, n_neurons)
             _keep_times(state.values, first, step, times, done, lanes, out)
             if step % FULL == FULL - 1:
                 pooling.settle(pool)

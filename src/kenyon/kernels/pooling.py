@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kenyon.kernels.lanes import WIDTHS, Rows, Rows8, aligned, count_above, item, load, relu, store
 
-FULL = 255  # steps that a byte can count
+FULL = 254  # steps to be counted in a byte: an even number of them
 
 
 class Kept(NamedTuple):
@@ -86,6 +86,28 @@ def add(pool, state, n_rows):
             for k in range(row * n_levels, row * n_levels + n_levels):
                 level = _level(pool.levels, uintp(k))
                 store(pool.over, uintp(k), load(pool.over, uintp(k)) + relu(V - level))
+
+
+@njit
+def add_two(pool, before, state, n_rows):
+    """Take the states after two steps, going through the sums once instead of twice; the same to the bit."""
+    n_levels = uintp(pool.n_levels)
+    if pool.mean:
+        for row in range(uintp(n_rows)):
+            store(pool.sums, row, load(pool.sums, row) + load(before, row) + load(state, row))
+    if pool.activity:
+        for row in range(uintp(n_rows)):
+            U, V = load(before, row), load(state, row)
+            for k in range(row * n_levels, row * n_levels + n_levels):
+                level = _level(pool.levels, uintp(k))
+                counts = count_above(load(pool.counts, uintp(k)), U, level)
+                store(pool.counts, uintp(k), count_above(counts, V, level))
+    if pool.excess:
+        for row in range(uintp(n_rows)):
+            U, V = load(before, row), load(state, row)
+            for k in range(row * n_levels, row * n_levels + n_levels):
+                level = _level(pool.levels, uintp(k))
+                store(pool.over, uintp(k), load(pool.over, uintp(k)) + relu(U - level) + relu(V - level))
 
 
 @njit
