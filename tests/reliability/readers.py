@@ -128,6 +128,8 @@ def models() -> Reader:
         kn.ReservoirClassifier("normalised", **small).fit(X, np.array(["low", "mid", "high"])[Y]),
         kn.ReservoirRegressor("composed", **small).fit(X, np.sin(Y)),
         kn.ThresholdReadout("ridge", random_state=0).fit(flat, Y),
+        kn.ThresholdReadout(random_features=5, random_state=0).partial_fit(flat, Y),
+        kn.ReservoirRegressor("normalised", **small).partial_fit(X, np.sin(Y)),
     ]
     files = []
     with tempfile.TemporaryDirectory() as folder:

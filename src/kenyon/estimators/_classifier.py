@@ -15,10 +15,11 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from kenyon import _checks
 from kenyon.estimators import _stream
 from kenyon.estimators._base import random_numbers
 from kenyon.estimators._labelled import check_aligned
-from kenyon.estimators._series import check_given, check_unmasked, naming
+from kenyon.estimators._series import alone, check_given, check_unmasked, naming
 from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import Targets, pick
 from kenyon.estimators._weights import Indices, Numbers, check_weights, gather, in_shows
@@ -114,7 +115,7 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
         """
         live = self._live_now()
         if live is None or self.class_weight is not None or not isinstance(y, Hashable) or y not in live.codes:
-            return self.partial_fit(self._alone(x), [y])
+            return self.partial_fit(self._alone(x), _single(y))
         self._learn_row(self._tell(y), x)
         return self
 
@@ -135,8 +136,9 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
         live = self._live_now()
         assert live is not None
         if not isinstance(y, Hashable) or y not in live.codes:
-            self._add_classes(self._declared_classes(self._labels([y]), None, False))
-            self.__dict__["_live"] = None
+            labels = self._labels(_single(y))
+            self._add_classes(self._declared_classes(labels, None, False))
+            self.__dict__["_live"], y = None, labels.tolist()[0]
             live = self._live_now()
             assert live is not None
         live.label[0] = live.codes[y]
@@ -164,9 +166,12 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
             found = np.setdiff1d(labels, old)
         if len(found) and getattr(self, "_declared", False):
             raise ValueError(f"y has labels that are not in classes: {found.tolist()}")
-        if len(old) and len(found) and (old.dtype.kind in "US") != (found.dtype.kind in "US"):
+        if len(old) and len(found) and _family(old) != _family(found):
             raise ValueError(f"y has labels of another kind, {found.tolist()}, than classes, {old.tolist()}")
-        return np.union1d(old, found) if len(found) else old
+        together = np.union1d(old, found) if len(found) else old
+        if not {*old.tolist(), *found.tolist()} <= set(together.tolist()):
+            raise ValueError(f"y has labels, {found.tolist()}, that no type of NumPy holds beside {old.tolist()}")
+        return together
 
     def _add_classes(self, known: NDArray[Any]) -> None:
         """Let the learner know of classes that appeared."""
@@ -270,3 +275,17 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
 
     def _score(self, y: Numbers, targets: Targets, weights: Numbers) -> float:
         return float(np.average(y.argmax(axis=1) == targets, weights=weights))
+
+
+def _family(labels: NDArray[Any]) -> str:
+    """Return what labels are: text, numbers, or another kind of NumPy's."""
+    kind = labels.dtype.kind
+    return "text" if kind in "US" else "numbers" if kind in "biuf" else kind
+
+
+def _single(y: Any) -> NDArray[Any]:
+    """Return one label as an array."""
+    labels = alone("y", y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be a single label, not {_checks.short_repr(y)}")
+    return labels

@@ -53,6 +53,12 @@ class RunningScaling(NamedTuple):
     lows: Percentiles  # of the smallest values of series
     highs: Percentiles  # of the largest
 
+    def check(self) -> None:
+        """Refuse parts that do not fit together, as those of a file may not: kernels check nothing."""
+        n = len(self.moments.mean)
+        if {len(self.lows.heights), len(self.highs.heights)} != {n} or self.kind not in ("standard", *KINDS):
+            raise ValueError("inconsistent scaling")
+
     @property
     def shift(self) -> NDArray[np.float64]:
         """The means."""
@@ -202,6 +208,7 @@ class SeriesEncoder(NamedTuple):
         scaling = self.scaling
         if isinstance(scaling, Scaling):
             return self.states(series, threads)
+        check_width(series.n_channels, len(scaling.shift))
         shown = []
         for values in series.values:
             steps = np.atleast_2d(np.asarray(values, np.float64))
@@ -227,6 +234,11 @@ class RowEncoder(NamedTuple):
     constant: bool  # and a 1, for readouts that have no other way to a constant output
     random: RandomFeatures  # and random ones made of them
 
+    def check(self) -> None:
+        """Refuse random features of others than there are."""
+        if self.random.source.size and self.random.source.max() >= len(self.scaling.shift):
+            raise ValueError("inconsistent random features")
+
     @property
     def n_parts(self) -> int:
         """How many numbers are kept of each feature."""
@@ -250,10 +262,17 @@ class RowEncoder(NamedTuple):
         """Return the features of rows that are taken into the statistics one after another, each before its own."""
         if isinstance(self.scaling, Scaling):
             return self.states(rows, threads)
+        check_width(rows.n_channels, len(self.scaling.shift))
         states = np.empty((len(rows), self.width), np.float32)
         values, parts = np.ascontiguousarray(rows.values, np.float64), (self.both_signs, self.random, self.constant)
         standardised(self.scaling.moments, values, *parts, forgetting, False, True, states)
         return states
+
+
+def check_width(found: int, expected: int) -> None:
+    """Refuse what kernels would read beyond its end: the parts of a damaged model."""
+    if found != expected:
+        raise ValueError(f"inconsistent model: {found} values where {expected} are expected")
 
 
 def random_features(n_random: int, n_features: int, rng: np.random.Generator) -> RandomFeatures:

@@ -20,7 +20,7 @@ from kenyon.estimators._encoding import (
 )
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._regressor import RegressorPart
-from kenyon.estimators._series import Series, check_rows
+from kenyon.estimators._series import Series, alone, check_rows
 from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import pick
 from kenyon.learning.protocol import LearnerProtocol
@@ -42,7 +42,7 @@ class RowPart(StreamingEstimator):
         return check_rows(self, X, reset=reset)
 
     def _alone(self, x: Any) -> Any:
-        return np.asarray(x)[None]
+        return alone("x", x)
 
     def _encoder(self, series: Series, seed: int) -> RowEncoder:
         return self._scaled_by(standardisation(series, must_vary=not hasattr(self, "_kept")), seed)

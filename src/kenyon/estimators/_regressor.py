@@ -16,7 +16,7 @@ from kenyon import _checks
 from kenyon.estimators._base import TARGET
 from kenyon.estimators._encoding import inverse
 from kenyon.estimators._labelled import check_aligned
-from kenyon.estimators._series import Series, check_given, naming
+from kenyon.estimators._series import Series, alone, check_given, naming
 from kenyon.estimators._stream import Live
 from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import Targets, pick
@@ -102,7 +102,7 @@ class RegressorPart(RegressorMixin, StreamingEstimator):
         """
         live = self._live_now()
         if live is None:
-            return self.partial_fit(self._alone(x), np.asarray(y)[None])
+            return self.partial_fit(self._alone(x), alone("y", y))
         self._learn_row(self._tell(y), x)
         return self
 
@@ -117,10 +117,12 @@ class RegressorPart(RegressorMixin, StreamingEstimator):
     def _tell(self, y: Any) -> Live:
         live = self._live_now()
         assert live is not None
-        n_outputs = live.told.shape[1]
-        if np.size(y) != n_outputs or not np.all(np.abs(y) <= LARGEST_VALUE):
-            self._targets(np.asarray(y).reshape(1, -1))
-            raise ValueError(f"y must have {n_outputs} numbers, as many as before, not {_checks.short_repr(y)}")
+        if not isinstance(y, (int, float)) or live.told.shape[1] != 1 or not abs(y) <= LARGEST_VALUE:
+            y = self._targets(alone("y", y))[0]
+        if np.size(y) != live.told.shape[1]:
+            raise ValueError(
+                f"y must have as many numbers as before, {live.told.shape[1]}, not {_checks.short_repr(y)}"
+            )
         live.told[0] = y
         return live
 

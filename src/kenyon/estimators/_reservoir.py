@@ -27,7 +27,7 @@ from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._misread import warn_if_misread
 from kenyon.estimators._pooling import PERCENTILES, check_pooling
 from kenyon.estimators._regressor import RegressorPart
-from kenyon.estimators._series import Series, check_series
+from kenyon.estimators._series import Series, alone, check_series
 from kenyon.estimators._steps import StepsPart
 from kenyon.learning.state import Percentile, sized
 from kenyon.readout import CODES, ON_OFF, SIGNED, encoded
@@ -70,7 +70,7 @@ class SeriesPart(Estimator):
         return series
 
     def _alone(self, x: Any) -> Any:
-        return np.asarray(x)[None]
+        return alone("x", x)
 
     def _encoder(self, series: Series, seed: int) -> SeriesEncoder:
         kind = _checks.one_of("input_scaling", self.input_scaling, KINDS)

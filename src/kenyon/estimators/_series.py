@@ -98,6 +98,13 @@ def check_unmasked(name: str, values: Any) -> None:
         raise ValueError(f"{name} has masked values; fill them in or remove them")
 
 
+def alone(name: str, value: Any) -> NDArray[Any]:
+    """Return a single row, series, label or target as the only one of several."""
+    check_unmasked(name, value)
+    with naming(name):
+        return np.asarray(value)[None]
+
+
 def check_given(estimator: Any, y: Any) -> None:
     """Refuse missing and masked targets."""
     if y is None:

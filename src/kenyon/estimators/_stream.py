@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kenyon.estimators._encoding import RowEncoder, RunningScaling
+from kenyon.estimators._encoding import RowEncoder, RunningScaling, check_width
 from kenyon.estimators._series import Series
 from kenyon.estimators._training import SHARE, Targets, Training, Units, endless
 from kenyon.kernels import one_episode
@@ -105,6 +105,7 @@ def learn(
     """Learn from states in order, in place; return the training, and the sum of correct choices or of costs."""
     learner: Any = training.learner
     state, n = training.state, len(V)
+    _check_fit(training, V.shape[1], aims)
     regression = isinstance(learner.rule, Regression)
     labels = np.zeros(n, np.intp) if regression else np.asarray(targets, np.intp)
     told = np.asarray(targets, np.float64) if regression else NO_TARGETS
@@ -119,6 +120,15 @@ def learn(
     state = check_silence(learner, state, V, loud)
     result = out.cost[0] if regression else out.correct[0]
     return training._replace(state=state, seen=training.seen + n), float(result.sum(dtype=np.float64))
+
+
+def _check_fit(training: Training, width: int, aims: Aims) -> None:
+    """Refuse parts of a damaged model, which kernels would read beyond their ends."""
+    check_width(width, training.state.n_neurons)
+    if isinstance(getattr(training.learner, "rule", None), Regression):
+        check_width(len(aims.shift), training.state.n_outputs)
+        check_width(len(aims.scale), training.state.n_outputs)
+        check_width(len(aims.moments.mean) or len(aims.shift), len(aims.shift))
 
 
 def check_taken(training: Training, taken: int, n: int) -> None:
@@ -139,6 +149,7 @@ class Live:
         self.rank = 1  # dimensions of a row, or of a series
         state, following = self.training.state, self.training.following
         assert following is not None
+        _check_fit(training, encoder.width, aims)
         self.V, U = np.zeros((1, encoder.width), np.float32), np.zeros((1, encoder.width), np.float32)
         self.row, self.y = np.zeros((1, len(encoder.scaling.shift))), np.zeros(state.n_outputs)
         self.label, self.told, self.out = np.zeros(1, np.intp), np.zeros((1, len(aims.shift))), episode_log(1, 1)

@@ -151,23 +151,21 @@ class StreamingEstimator(LearningEstimator):
 
     def _encode_one(self, live: _stream.Live, x: Any, takes: bool) -> None:
         """Let `live` write the states of one row, or raise the error that `predict` would."""
-        if type(x) is not np.ndarray:
-            x = self._plain(x)
-        try:
-            values = np.asarray(x, np.float64)
-            fits = values.ndim == live.rank and values.shape[-1] == live.row.shape[1] and len(values) > 0
-            fits = fits and live.encode(values, takes)
-        except (TypeError, ValueError):
-            fits = False
-        if not fits:
+        values = self._plain(x)
+        fits = values.ndim == live.rank and values.shape[-1] == live.row.shape[1] and len(values) > 0
+        if not (fits and live.encode(values, takes)):
             self._series(self._alone(x), reset=False)
             raise ValueError(f"x must be a row of {live.row.shape[1]} numbers, not {_checks.short_repr(x)}")
 
-    def _plain(self, x: Any) -> Any:
-        """Return a list of numbers as an array; anything else as it is, once it has been checked as `predict` would."""
-        if not isinstance(x, (list, tuple)):
-            self._series(self._alone(x), reset=False)
-        return x
+    def _plain(self, x: Any) -> NDArray[Any]:
+        """Return numbers as an array of one or two dimensions; all but plain ones are checked as `predict` would."""
+        try:
+            values = np.array(x) if type(x) in (list, tuple) else x
+        except ValueError:
+            values = x
+        if type(values) is not np.ndarray or values.dtype.kind not in "fiu" or values.ndim not in (1, 2):
+            values = self._series(self._alone(x), reset=False).values[0]
+        return np.asarray(values, np.float64)
 
     def _outputs_one(self, x: Any) -> NDArray[np.float64]:
         """Return y of the readout for one row or series."""

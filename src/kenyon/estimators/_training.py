@@ -83,6 +83,17 @@ class Training(NamedTuple):
         """Return what has been learned so far."""
         return check_readout("learner", self.learner.readout(self.state), len(self.units.factor))
 
+    def check(self) -> None:
+        """Refuse a stream whose parts do not fit together, as those of a file may not: kernels check nothing."""
+        if self.following is None:
+            return
+        _, starts, moments, on, off = self.following
+        n, followed = self.state.n_neurons, starts.shape[1]
+        fits = self.units.factor.shape == (n,) and self.units.factor.dtype == np.float32 and followed in (0, n)
+        fits = fits and len(moments.mean) == followed and {len(on.heights), len(off.heights)} <= {0, followed}
+        if not fits or (self.state.sides == 2 and len(on.heights) != len(off.heights)):
+            raise ValueError("inconsistent stream")
+
     def settled(self) -> Training:
         """Return a training with the steps that a stream has come to, which learns in passes from now on."""
         learner: Any = self.learner
