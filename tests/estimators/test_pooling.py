@@ -56,7 +56,7 @@ def test_features_equal_those_of_the_trajectory(pooling, form, more):
     X = {"ragged": X, "one": X[:3], "equal": np.array([x[:3] for x in X]), "static": np.array([x[0] for x in X])}[form]
     model = kn.ReservoirTransformer(pooling=pooling, pooling_percentiles=(30.0, 80.0), **SMALL, **more).fit(X)
     encoder = model.encoder_
-    inputs = encoder._inputs(encoder_series(model, X))
+    inputs = encoder._shown(encoder_series(model, X))
     trajectories = encoder.reservoir.run(list(inputs), trajectory=True)
     parts = pooling if isinstance(pooling, list) else [pooling]
     expected = [oracle(parts, (30.0, 80.0), V.astype(np.float64), encoder.pooling.levels) for V in trajectories]
