@@ -74,7 +74,7 @@ def test_levels_are_percentiles_of_all_states_of_each_neuron():
     model = kn.ReservoirTransformer(
         pooling="activity", pooling_percentiles=(25.0, 75.0), activation="tanh", **SMALL
     ).fit(X)
-    V = np.concatenate(model.reservoir_.run(model.encoder_._inputs(encoder_series(model, X)), trajectory=True))
+    V = np.concatenate(model.reservoir_.run(model.encoder_._shown(encoder_series(model, X)), trajectory=True))
     shares = (model.encoder_.pooling.levels[:, None] > V).mean(axis=1)
     np.testing.assert_allclose(shares, np.repeat([[0.25], [0.75]], 40, axis=1), atol=0.05)
 
