@@ -99,11 +99,11 @@ class States:
 
     def first(self, per_odour: int) -> tuple[Floats, Floats]:
         """Return so many episodes for each odour, on average, and their signs."""
-        n = per_odour * self.n_odours
-        if n > self._n:
-            seed = _seeding.derive(self.seed, "capacity", str(self._n))
-            self._simulate(self._V[self._n : n], self._signs[self._n : n], seed)
-            self._n = n
+        n, piece = per_odour * self.n_odours, self.effort.few * self.n_odours
+        while self._n < n:  # in pieces of one size, so that episodes are the same in whichever steps they are asked for
+            part = slice(self._n, min(self._n + piece, len(self._V)))
+            self._simulate(self._V[part], self._signs[part], _seeding.derive(self.seed, "capacity", str(self._n)))
+            self._n = part.stop
         return self._V[:n], self._signs[:n]
 
     def doubled(self) -> Iterator[int]:

@@ -201,12 +201,12 @@ def test_the_lead_of_composed_is_told_at_the_smallest_and_the_shown_size(results
     data = results.get("2").accuracy
     lead = data.sel(learner="Composed") - data.sel(learner="GradientWeights")
     sentence = finding("2", results).sentences[1]
-    assert f"is {spread(lead.sel(size=20))} at 20 stimuli and {spread(lead.sel(size=110))} at 110." in sentence
+    assert f"is {spread(lead.sel(size=20))} at 20 stimuli and {spread(lead.sel(size=140))} at 140." in sentence
 
 
 def test_tables_of_means_have_a_row_per_learner_and_a_column_per_size(results):
     table, data = finding("2", results).tables[0], results.get("2").accuracy
-    assert table.head == ["stimuli", "20", "110", "176"]
+    assert table.head == ["stimuli", "20", "140"]
     rows = {first: rest for first, *rest in table.rows}
     assert rows["Composed"] == [f"{value:.3f}" for value in data.sel(learner="Composed").mean("seed").values]
 
@@ -299,10 +299,10 @@ def test_every_choice_and_change_is_told(page):
 
 def test_choices_name_the_numbers_that_the_code_has():
     words = " ".join(choice.ours for choice in choices())
-    shown = [f"{STEPS:,} batches", f"batch {BATCHES[0]}, {BATCHES[1]} and {BATCHES[2]}", "300,000 episodes"]
+    shown = [f"{STEPS:,} batches", f"batch {BATCHES[0]}, {BATCHES[1]} and {BATCHES[2]}", "200,000 episodes"]
     sizes = {figure: sorted({trial.task.size for trial in Plan().experiment(figure).trials}) for figure in ("2", "4")}
     assert STARTS == 10
-    assert {trial.n_episodes for trial in Plan().experiment("4").trials} == {300_000}
+    assert {trial.n_episodes for trial in Plan().experiment("4").trials} == {200_000}
     for name in sizes:
         *first, last = map(str, sizes[name])
         shown.append(f"{', '.join(first)} and {last}")

@@ -95,7 +95,7 @@ def test_a_figures_results_open_by_its_name(folder):
 
 
 def test_figures_that_were_not_run_are_missed_by_name(folder):
-    with pytest.raises(StoreError, match="lacks 3 of the 9 trials of figure 3"):
+    with pytest.raises(StoreError, match="lacks 2 of the 6 trials of figure 3"):
         Results(folder / "results", Plan(3, True)).get("3")
 
 

@@ -160,8 +160,9 @@ def right_training(result):
 words_of_training = {"reservoir": ("reservoir", "n_inputs"), "learners": ("learners", "eta_w")}
 case("train", kn.train, lambda: {**of_training(), "task": TASK}, {**hostile_training, "task": words(SEQUENCES, kn.Task)},
      nan=True, errors=(kn.Diverged,), check=right_training, words=words_of_training)  # fmt: skip
-case("train_in_turn", kn.train_in_turn, lambda: {**of_training(), "tasks": TASK.split(2)},
-     {**hostile_training, "tasks": words([], [TASK], (SEQUENCES, TASK), [TASK, kn.StaticTask(TASK.odours, 4, 3)], [1])},
+case("train_in_turn", kn.train_in_turn, lambda: {**of_training(), "tasks": TASK.split(2), "calibration": "first"},
+     {**hostile_training, "calibration": words("all", "last"),
+      "tasks": words([], [TASK], (SEQUENCES, TASK), [TASK, kn.StaticTask(TASK.odours, 4, 3)], [1])},
      nan=True, errors=(kn.Diverged,), check=right_training, words=words_of_training)  # fmt: skip
 case("prelearn", kn.prelearn,
      lambda: {"learner": kn.Composed(period=3), "reservoir": RESERVOIR, "task": TASK, "seed": 0, "steps": 6, "threads": 1,
