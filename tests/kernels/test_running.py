@@ -60,7 +60,7 @@ def test_percentiles_of_a_few_rows_are_numpy_s(q, n):
 def test_the_right_share_of_rows_is_below_a_percentile(kind, q):
     rows = KINDS[kind](np.random.default_rng(0), (2000, 50))
     shares = (rows < percentiles_of(rows, q)).mean(axis=0)
-    np.testing.assert_allclose(shares, q / 100, atol=0.03)
+    np.testing.assert_allclose(shares, q / 100, atol=0.04)
 
 
 def test_percentiles_of_values_that_repeat_are_among_them_or_between():
