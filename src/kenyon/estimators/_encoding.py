@@ -17,8 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from kenyon import _checks, _seeding
 from kenyon.estimators._pooling import LEVEL_SERIES, WORDS, Pooling
 from kenyon.estimators._series import Series, chunks
-from kenyon.kernels.running import Moments, Percentiles, no_moments, no_percentiles, take_moments, take_percentiles
-from kenyon.kernels.streams import CONSTANT, RARE, SMALLEST_SPREAD, RandomFeatures, expand, input_factors, standardised
+from kenyon.kernels.running import Moments, Percentiles, no_moments, no_percentiles
+from kenyon.kernels.streams import (
+    CONSTANT,
+    RARE,
+    SMALLEST_SPREAD,
+    RandomFeatures,
+    expand,
+    input_factors,
+    standardised,
+    take_series,
+)
 from kenyon.reservoir import Reservoir
 
 MEMORY = 3.0  # a T: the length of a series in time constants of the neurons
@@ -79,11 +88,7 @@ class RunningScaling(NamedTuple):
 
     def take(self, steps: NDArray[np.float64], forgetting: float) -> None:
         """Take the steps of a series, shape (T, channels), into the statistics."""
-        take_moments(self.moments, steps[:1], forgetting)
-        take_moments(self.moments, steps[1:], 1.0)
-        if self.kind == "range":
-            take_percentiles(self.lows, steps.min(axis=0, keepdims=True))
-            take_percentiles(self.highs, steps.max(axis=0, keepdims=True))
+        take_series(KINDS.index(self.kind), self.moments, self.lows, self.highs, steps, forgetting)
 
 
 def running_scaling(kind: str, n: int) -> RunningScaling:

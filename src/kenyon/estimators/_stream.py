@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kenyon.estimators._encoding import RowEncoder, RunningScaling, check_width
+from kenyon import _checks
+from kenyon.estimators._encoding import KINDS, RowEncoder, RunningScaling, check_width
 from kenyon.estimators._series import Series
 from kenyon.estimators._training import SHARE, Targets, Training, Units, endless
 from kenyon.kernels import one_episode
 from kenyon.kernels.learning import Step, episode_log
 from kenyon.kernels.one_episode import simulate_one
+from kenyon.kernels.one_row import learn_row, outputs_row, shown_row, standardised_row
 from kenyon.kernels.running import no_moments, no_percentiles
 from kenyon.kernels.streams import (
     BY_LARGEST,
@@ -28,10 +30,7 @@ from kenyon.kernels.streams import (
     Aims,
     Following,
     Plan,
-    learn_row,
     learn_rows,
-    outputs_row,
-    standardised_row,
 )
 from kenyon.learning.cooling import TO_THE_END, factors
 from kenyon.learning.failures import check_silence
@@ -187,9 +186,7 @@ class Live:
         encoder, steps = self.encoder, x[None] if x.ndim == 1 else x
         if not (np.abs(steps) <= LARGEST_VALUE).all():
             return False
-        if takes and isinstance(encoder.scaling, RunningScaling):
-            encoder.scaling.take(steps, self.forgetting)
-        inputs = encoder.inputs(steps)
+        inputs = self._shown(np.ascontiguousarray(steps), takes)
         if x.ndim == 1:
             inputs = np.repeat(inputs, encoder.n_steps, axis=0)
         if self._room is None:
@@ -197,6 +194,18 @@ class Live:
             self._room = network, one_episode.work_space(network, encoder.reservoir.n_inputs)
         network, room = self._room
         return bool(simulate_one(network, inputs, room, self.V))
+
+    def _shown(self, steps: NDArray[np.float64], takes: bool) -> NDArray[np.float32]:
+        """Return what the channels of the reservoir are shown."""
+        scaling = self.encoder.scaling
+        if not isinstance(scaling, RunningScaling):
+            return np.asarray(self.encoder.inputs(steps))
+        inputs = np.empty((len(steps), steps.shape[1] + 1), np.float32)
+        statistics = tuple(scaling.moments), tuple(scaling.lows), tuple(scaling.highs)
+        how = self.forgetting, takes, _checks.BIG
+        if shown_row(KINDS.index(scaling.kind), *statistics, steps, *how, inputs):
+            return inputs
+        return np.asarray(self.encoder.inputs(steps))  # which says what is wrong
 
     def learn(self) -> Training:
         """Learn from the states written last, whose label or targets are in `label` or `told`."""

@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kenyon.kernels.cache import kernel
-from kenyon.kernels.learning import EpisodeLog, Networks, Step, learn, row_length
+from kenyon.kernels.learning import Step, learn, row_length
 from kenyon.kernels.running import Moments, Percentiles, last, percentile, take_moments, take_percentiles
 
 LARGEST_VALUE = 1e100  # the square of such a value, summed over any number of rows, is finite
@@ -120,6 +120,20 @@ def standardised(moments, rows, both_signs, random, constant, forgetting, gaps, 
             out[n, i] = np.float32((rows[n, i] - mean) * (1.0 / deviation)) if varies else np.float32(0)
         expand(out[n : n + 1], n_features, both_signs, random, constant)
     return len(rows)
+
+
+@kernel
+def take_series(kind, moments, lows, highs, steps, forgetting):
+    """Take a series, shape (T, n_channels), into the statistics of channels; it is forgotten as a whole."""
+    take_moments(moments, steps[:1], forgetting)
+    take_moments(moments, steps[1:], 1.0)
+    if kind == 0:
+        smallest, largest = steps[:1].copy(), steps[:1].copy()
+        for t in range(1, len(steps)):
+            for i in range(steps.shape[1]):
+                smallest[0, i], largest[0, i] = min(smallest[0, i], steps[t, i]), max(largest[0, i], steps[t, i])
+        take_percentiles(lows, smallest)
+        take_percentiles(highs, largest)
 
 
 @kernel
@@ -259,61 +273,3 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
             counts[MEAN] += (size - counts[MEAN]) / counts[ROWS]
             counts[LARGEST] = max(counts[LARGEST], size)
     return len(V)
-
-
-# For a single row most of the time would go into telling Numba what named tuples are. These take plain ones instead.
-
-
-@kernel
-def standardised_row(moments, row, both_signs, random, constant, forgetting, gaps, takes, out):
-    """Call `standardised`."""
-    parts = RandomFeatures(*random)
-    return standardised(Moments(*moments), row, both_signs, parts, constant, forgetting, gaps, takes, out)
-
-
-@kernel
-def learn_row(
-    plan,
-    step,
-    nets,
-    counts,
-    starts,
-    moments,
-    on,
-    off,
-    factor,
-    aims,
-    V,
-    label,
-    told,
-    uniform,
-    temperature,
-    place,
-    out,
-    U,
-):
-    """Call `learn_rows`."""
-    stream = Following(counts, starts, Moments(*moments), Percentiles(*on), Percentiles(*off))
-    target_moments, shift, scale = aims
-    own = Aims(Moments(*target_moments), shift, scale)
-    networks, log = Networks(*nets), EpisodeLog(*out)
-    return learn_rows(
-        Plan(*plan), Step(*step), networks, stream, factor, own, V, label, told, uniform, temperature, place, log, U
-    )
-
-
-@kernel
-def outputs_row(thresholds, both, W, theta, factor, V, y):
-    """Write what a network says to a row of states, shape (1, n_states), to `y`, in double precision."""
-    n_states, side = V.shape[1], row_length_of(V.shape[1])
-    y[:] = 0.0
-    for i in range(n_states):
-        u = V[0, i] * factor[i]
-        on = max(u - theta[0, i], np.float32(0)) if thresholds else u
-        off = max(-u - theta[0, side + i], np.float32(0)) if both else np.float32(0)
-        if on != 0:
-            for j in range(len(y)):
-                y[j] += np.float64(on) * np.float64(W[0, j, i])
-        if off != 0:
-            for j in range(len(y)):
-                y[j] += np.float64(off) * np.float64(W[0, j, side + i])
