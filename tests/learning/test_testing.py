@@ -37,8 +37,8 @@ def measures_of(states, labels, theta, permutations=3):
     items = np.arange(len(states))
     task = kn.Task(ODOURS, items[:, None] % len(ODOURS), labels, n_classes=2, steps=1, noise=0.0)
     readout = Readout(np.zeros((2, len(theta)), np.float32), theta)
-    test = testing.Test(readout, task, labellings(task, 0, permutations), Source(0, "a"))
-    test.take(Batch(states, labels, items))
+    test = testing.Test(readout, testing.Codes(task, labellings(task, 0, permutations)), Source(0, "a"))
+    test.code.take(Batch(states, labels, items))
     return test.measures()
 
 
@@ -102,13 +102,14 @@ class Placed(kn.Task):
 def test_accuracy_by_position_and_context():
     task = Placed(ODOURS, np.arange(4)[:, None], np.array([0, 1, 0, 1]), n_classes=2, steps=1, noise=0.0)
     W = np.array([[1000.0], [0.0]], np.float32)  # always class 0
-    test = testing.Test(Readout(W, np.zeros(1, np.float32)), task, labellings(task, 0, 0), Source(0, "a"))
+    codes = testing.Codes(task, labellings(task, 0, 0))
+    test = testing.Test(Readout(W, np.zeros(1, np.float32)), codes, Source(0, "a"))
     items = np.array([0, 1, 2, 3, 3])
-    test.take(Batch(np.ones((5, 1), np.float32), task.labels[items], items))
+    test.code.take(Batch(np.ones((5, 1), np.float32), task.labels[items], items))
     found = test.measures()
     np.testing.assert_allclose(found["position_accuracy"], [1, 0, 1 / 3])
     np.testing.assert_allclose(found["context_accuracy"], [2 / 4, 0])
-    lost = testing.Test(None, task, labellings(task, 0, 0), Source(0, "a")).measures()
+    lost = testing.Test(None, codes, Source(0, "a")).measures()
     assert np.isnan(lost["position_accuracy"]).tolist() == [True] * 3
 
 
@@ -181,3 +182,26 @@ def test_directions_are_only_of_thresholds_that_learn(result):
     known = result.theta_falls.notnull()
     assert known.values.tolist() == [False, True, False, True]
     assert result.theta_rises.notnull().equals(known)
+
+
+def test_readouts_that_read_alike_share_a_code_and_others_do_not(task):
+    theta, codes = np.full(4, 0.5, np.float32), testing.Codes(task, labellings(task, 0, 0))
+    one, other = Readout(np.zeros((2, 4), np.float32), theta), Readout(np.ones((2, 4), np.float32), theta.copy())
+    assert codes.of(one) is codes.of(other)
+    unlike = [
+        one._replace(theta=theta + 1),
+        one._replace(thresholds=False),
+        one._replace(code="signed"),
+        one._replace(shift=theta),
+        one._replace(scale=theta),
+        type("Own", (Readout,), {})(*one),  # its features may be anything
+    ]
+    assert len({id(codes.of(readout)) for readout in (one, *unlike)}) == 1 + len(unlike) == len(list(codes))
+
+
+def test_what_is_measured_does_not_depend_on_which_other_learners_share_a_code(task, result):
+    for name in LEARNERS:
+        alone = kn.train({name: LEARNERS[name]}, RESERVOIR, task, 2400, seed=2, n_bins=7, n_test=300)
+        beside = result.sel(learner=[name])
+        for measure in alone.data_vars:
+            np.testing.assert_array_equal(alone[measure].values, beside[measure].values, err_msg=str(measure))

@@ -5,6 +5,8 @@ Chance is the mean over permutations of the items' labels, at the same threshold
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,45 +35,37 @@ BY_KIND = {"position_accuracy": "position", "context_accuracy": "context"}  # an
 PERMUTATIONS = 10
 
 
-class Test:
-    """Measures of a readout on test episodes, summed batch by batch.
+class Code:
+    """What is measured of the code x of a readout on test episodes, summed batch by batch; the tests that need x.
 
     Parameters
     ----------
     readout
-        What to test; None if there is none.
-    task
-        The task of the episodes.
+        Whose code; None if there is none.
+    n_classes
+        Number of classes.
     labellings
-        Classes of its items, shape (n, n_items): the right ones, followed by permutations of them.
-    source
-        Random numbers of the learner.
+        Classes of a task's items, shape (n, n_items): the right ones, followed by permutations of them.
     """
 
-    def __init__(self, readout: Readout | None, task: Task, labellings: NDArray[np.intp], source: Source) -> None:
-        self.readout, self.n_classes, self.source, self.n = readout, task.n_classes, source, 0
-        self.labellings = labellings
-        self.kinds = _kinds(task)
-        self.right = {name: np.zeros((2, numbers.max() + 1)) for name, numbers in self.kinds.items()}  # and of how many
-        self.sums = np.zeros(5)
-        self.shown = np.zeros((len(labellings), self.n_classes))  # episodes of each class
+    def __init__(self, readout: Readout | None, n_classes: int, labellings: NDArray[np.intp]) -> None:
+        self.readout, self.n_classes, self.labellings, self.n = readout, n_classes, labellings, 0
+        self.tests: list[Test] = []  # of readouts with this code
+        self.sums = np.zeros(2)
+        self.shown = np.zeros((len(labellings), n_classes))  # episodes of each class
         self.active: Any = 0.0  # (n_labellings, n_neurons, n_classes): test episodes in which a neuron was active
         self.amount: Any = 0.0  # its summed activity
 
     def take(self, batch: Batch) -> None:
-        """Add a batch."""
+        """Add a batch, and show it to the tests."""
         if self.readout is not None:
             x = self.readout.features(batch.states)
             size = np.abs(x) if self.readout.code == SIGNED else x
-            uniforms = self.source.uniforms("test", self.n, len(x))[:, 0]
-            y = tempered(weighted_sums(x, self.readout.W, self.readout.bias), self.readout.temperature)
-            found = metrics.accuracies(y, batch.labels, uniforms)
             norm2 = np.einsum("ni,ni->n", x, x).sum(dtype=np.float64)
-            self.sums += [*found.sum(axis=1), len(x) * metrics.coding_level(size), norm2]
-            for name, numbers in self.kinds.items():
-                places, right = numbers[batch.items], self.right[name]
-                right += [np.bincount(places, weights, right.shape[1]) for weights in (found[0], None)]
+            self.sums += [len(x) * metrics.coding_level(size), norm2]
             self._add_classes(x, size, self.labellings[:, batch.items])
+            for test in self.tests:
+                test.take(x, batch)
         self.n += len(batch.items)
 
     def _add_classes(self, x: NDArray[np.float32], size: NDArray[np.float32], labels: NDArray[np.intp]) -> None:
@@ -81,13 +75,16 @@ class Test:
 
     def measures(self) -> dict[str, Any]:
         """Return all measures by name; NaN if there is no readout."""
+        return self._measured
+
+    @cached_property
+    def _measured(self) -> dict[str, Any]:
         if self.readout is None:
-            kinds = {name: np.full(right.shape[1], np.nan) for name, right in self.right.items()}
-            return {**dict.fromkeys((*SCALARS, *PER_NEURON), np.nan), **kinds}
+            return dict.fromkeys(OF_THE_START, np.nan)
         theta = self.readout.theta.astype(np.float64)
         active = self.active[0].sum(axis=1)
         return {
-            **dict(zip((*ACCURACIES, *CODES[:2]), self.sums / self.n, strict=True)),
+            **dict(zip(CODES[:2], self.sums / self.n, strict=True)),
             "theta_mean": theta.mean(),
             "theta_sd": theta.std(),
             "theta_active_mean": _mean(theta[active > 0]),
@@ -95,7 +92,6 @@ class Test:
             "theta": theta,
             "activity": active / self.n,
             **self._classes(),
-            **{name: right / np.where(n > 0, n, np.nan) for name, (right, n) in self.right.items()},
         }
 
     def _classes(self) -> dict[str, Any]:
@@ -116,6 +112,76 @@ class Test:
             "overlap": overlaps[0],
             "overlap_permuted": _mean(overlaps[1:]),
         }
+
+
+class Codes:
+    """The codes of readouts on a task: those that read V in the same way, at the same thresholds, share one.
+
+    `labellings` are as in `Code`.
+    """
+
+    def __init__(self, task: Task, labellings: NDArray[np.intp]) -> None:
+        self.task, self.labellings = task, labellings
+        self.found: dict[Any, Code] = {}
+
+    def of(self, readout: Readout | None) -> Code:
+        """Return the code of a readout."""
+        key = _reading(readout)
+        if key not in self.found:
+            self.found[key] = Code(readout, self.task.n_classes, self.labellings)
+        return self.found[key]
+
+    def __iter__(self) -> Iterator[Code]:
+        """All codes, each once."""
+        return iter(self.found.values())
+
+
+def _reading(readout: Readout | None) -> Any:
+    """Return what decides the code of a readout; a readout of a class of its own may have any code."""
+    if readout is None or type(readout) is not Readout:
+        return id(readout)
+    shift, scale = (None if part is None else part.tobytes() for part in (readout.shift, readout.scale))
+    return readout.thresholds, readout.code, readout.theta.tobytes(), shift, scale
+
+
+class Test:
+    """Accuracies of a readout on test episodes, summed batch by batch, and what is measured of its code.
+
+    Parameters
+    ----------
+    readout
+        What to test; None if there is none.
+    codes
+        The codes of readouts on the task, one of which shows it the episodes.
+    source
+        Random numbers of the learner.
+    """
+
+    def __init__(self, readout: Readout | None, codes: Codes, source: Source) -> None:
+        self.readout, self.source, self.n = readout, source, 0
+        self.code = codes.of(readout)
+        self.code.tests.append(self)
+        self.kinds = _kinds(codes.task)
+        self.right = {name: np.zeros((2, numbers.max() + 1)) for name, numbers in self.kinds.items()}  # and of how many
+        self.sums = np.zeros(len(ACCURACIES))
+
+    def take(self, x: NDArray[np.float32], batch: Batch) -> None:
+        """Add a batch, with its code x."""
+        assert self.readout is not None  # otherwise there is no code
+        uniforms = self.source.uniforms("test", self.n, len(x))[:, 0]
+        y = tempered(weighted_sums(x, self.readout.W, self.readout.bias), self.readout.temperature)
+        found = metrics.accuracies(y, batch.labels, uniforms)
+        self.sums += found.sum(axis=1)
+        for name, numbers in self.kinds.items():
+            places, right = numbers[batch.items], self.right[name]
+            right += [np.bincount(places, weights, right.shape[1]) for weights in (found[0], None)]
+        self.n += len(x)
+
+    def measures(self) -> dict[str, Any]:
+        """Return all measures by name; NaN if there is no readout."""
+        accuracies = self.sums / self.n if self.readout is not None else np.full(len(ACCURACIES), np.nan)
+        kinds = {name: right / np.where(n > 0, n, np.nan) for name, (right, n) in self.right.items()}
+        return {**dict(zip(ACCURACIES, accuracies, strict=True)), **self.code.measures(), **kinds}
 
 
 class Directions:

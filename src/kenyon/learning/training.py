@@ -26,6 +26,8 @@ from kenyon.learning.testing import (
     PER_NEURON,
     PERMUTATIONS,
     SCALARS,
+    Code,
+    Codes,
     Directions,
     Test,
     labellings,
@@ -119,10 +121,11 @@ def train_sets(
     task = _checks.instance("task", task, Task)
     plan = _Plan(sets, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
 
-    def test(runs: list[Run], pool: ThreadPoolExecutor) -> tuple[list[Test], list[Test], list[Directions]]:
-        tests = _tests(plan, [run.readout() for run in runs], task, PERMUTATIONS)
-        starts, directions = _tests(plan, [run.start for run in runs], task, PERMUTATIONS), list(map(Directions, runs))
-        _show(plan, pool, [*tests, *starts, *directions], task, plan.n_test, _seeding.derive(plan.seed, "test"))
+    def test(runs: list[Run], pool: ThreadPoolExecutor) -> tuple[list[Test], list[Code], list[Directions]]:
+        codes = Codes(task, labellings(task, plan.seed, PERMUTATIONS))
+        tests, starts = _tests(plan, [run.readout() for run in runs], codes), [codes.of(run.start) for run in runs]
+        directions = list(map(Directions, runs))
+        _show(plan, pool, [*codes, *directions], task, plan.n_test, _seeding.derive(plan.seed, "test"))
         return tests, starts, directions
 
     runs, ((tests, starts, directions),), found = _learn(plan, [plan.seed], test, progress)
@@ -139,12 +142,12 @@ def _trained(
     task: Task,
     runs: list[Run],
     tests: list[Test],
-    starts: list[Test],
+    starts: list[Code],
     directions: list[Directions],
     found: dict[str, Any],
 ) -> xr.Dataset:
     """Return what was measured of one set of learners."""
-    n_neurons = next((test.readout.n_neurons for test in [*tests, *starts] if test.readout is not None), 0)
+    n_neurons = next((own.n_neurons for own in (test.readout for test in [*tests, *starts]) if own is not None), 0)
     variables = {
         **{
             name: (("learner", "episode"), np.array([run.courses[i] for run in runs])) for i, name in enumerate(COURSES)
@@ -205,9 +208,10 @@ def train_in_turn(
     def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[Test]]:
         readouts, n = [run.readout() for run in runs], plan.n_test // len(tasks)
         seeds = [_seeding.derive(plan.seed, "test", str(group)) for group in range(len(tasks))]
-        groups = [_tests(plan, readouts, task, 0) for task in tasks]
-        for tests, task, fresh in zip(groups, tasks, seeds, strict=True):
-            _show(plan, pool, tests, task, n, fresh)
+        codes = [Codes(task, labellings(task, plan.seed, 0)) for task in tasks]
+        groups = [_tests(plan, readouts, own) for own in codes]
+        for own, task, fresh in zip(codes, tasks, seeds, strict=True):
+            _show(plan, pool, list(own), task, n, fresh)
         return groups
 
     seeds = [_seeding.derive(plan.seed, "turn", str(stage)) for stage in range(len(tasks))]
@@ -317,21 +321,18 @@ def _calibrate(
     yield from stream
 
 
-def _tests(plan: _Plan, readouts: list[Readout | None], task: Task, permutations: int) -> list[Test]:
+def _tests(plan: _Plan, readouts: list[Readout | None], codes: Codes) -> list[Test]:
     """Return tests of readouts, one of each learner."""
-    labels = labellings(task, plan.seed, permutations)
-    return [
-        Test(readout, task, labels, Source(plan.seed, name))
-        for (name, _), readout in zip(plan.learners, readouts, strict=True)
-    ]
+    pairs = zip(plan.learners, readouts, strict=True)
+    return [Test(readout, codes, Source(plan.seed, name)) for (name, _), readout in pairs]
 
 
 def _show(
-    plan: _Plan, pool: ThreadPoolExecutor, tests: Sequence[Test | Directions], task: Task, n: int, seed: int
+    plan: _Plan, pool: ThreadPoolExecutor, parts: Sequence[Code | Directions], task: Task, n: int, seed: int
 ) -> None:
-    """Show fresh episodes of a task to all tests."""
+    """Show fresh episodes of a task to all parts of a test."""
     for batch in plan.stream(task, n, seed):
-        _for_all(pool, lambda test, batch=batch: test.take(batch), tests)
+        _for_all(pool, lambda part, batch=batch: part.take(batch), parts)
 
 
 def _warn_of_small_outputs(plan: _Plan, tests: list[Test], depth: int) -> None:
@@ -374,7 +375,7 @@ def _dataset(plan: _Plan, runs: list[Run], variables: dict[str, Any], record: di
     return describe(xr.Dataset(variables, {"learner": [run.name for run in runs], "episode": plan.edges[1:]}, texts))
 
 
-def _measures(prefix: str, names: tuple[str, ...], tests: list[Test], n_neurons: int) -> dict[str, Any]:
+def _measures(prefix: str, names: tuple[str, ...], tests: Sequence[Test | Code], n_neurons: int) -> dict[str, Any]:
     """Return measures of all learners as variables; those per neuron in single precision, as thresholds are.
 
     Of units that are active below a threshold, if a learner has any, they are variables of their own.
