@@ -32,6 +32,18 @@ def test_eigensolver_copes_with_crowded_spectra():
     assert spectral_radius(ring) == pytest.approx(1.0, rel=1e-6)
 
 
+def test_remembered_spectral_radii_are_those_of_the_same_matrix(monkeypatch):
+    monkeypatch.setattr(connectivity, "REMEMBERED", 2)
+    made = [sparse.csr_array(np.diag([size, 1.0])) for size in (2.0, 3.0, 4.0)]
+    shifted = sparse.csr_array(np.array([[0.0, 2.0], [1.0, 0.0]]))  # the numbers of the first, in other places
+    for _ in range(2):
+        assert [spectral_radius(W) for W in made] == [2.0, 3.0, 4.0]
+        assert spectral_radius(shifted) == pytest.approx(2**0.5)
+        assert len(connectivity._known) <= 2
+    made[0].data[:] = 5.0
+    assert spectral_radius(made[0]) == 5.0
+
+
 def test_recurrent_entries_are_independent_and_uniform():
     W = kn.Reservoir(1000, seed=4).W
     expected = 1000 * 1000 * 0.01

@@ -6,6 +6,7 @@ c such that neurons have the desired number of inputs on average: the more conne
 """
 
 from contextlib import suppress
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from kenyon import _checks
 CONNECTIONS, INPUT_CONNECTIONS = 10.0, 6.0  # per neuron, unless they are given or there are too few
 WEIGHT_VARIANCE = 0.5  # of the lognormal input weights, whose mean is 1
 INPUT_FORMS = ("lognormal", "fixed_degree", "uniform", "gaussian")
+REMEMBERED = 256  # spectral radii
+_known: dict[bytes, float] = {}  # spectral radius by the digest of the matrix
 
 
 def mean_connections(connections: float | None, n_neurons: int) -> float:
@@ -85,11 +88,22 @@ def spectral_radius(W: sparse.csr_array) -> float:
 
     Ten leading eigenvalues are computed, not one: asked for one, ARPACK returns a smaller one for one matrix in six.
     The tolerance is far below the ten digits that are kept, so that they do not depend on SciPy's version. BLAS is
-    limited to one thread, because its sums depend on the number of threads.
+    limited to one thread, because its sums depend on the number of threads. What was computed is remembered: the trials
+    of a sweep have few networks.
     """
     W = _checks.instance("W", W, sparse.csr_array)
     if W.ndim != 2 or W.shape[0] != W.shape[1] or 0 in W.shape or W.dtype.kind != "f" or not np.isfinite(W.data).all():
         raise ValueError(f"W must be square and hold finite real numbers, not {_checks.short_repr(W)}")
+    parts = (part.tobytes() for part in (W.data, W.indices, W.indptr))
+    key = sha256(b"".join((W.dtype.str.encode(), *parts))).digest()
+    if key not in _known:
+        if len(_known) >= REMEMBERED:
+            _known.clear()
+        _known[key] = _largest_modulus(W)
+    return _known[key]
+
+
+def _largest_modulus(W: sparse.csr_array) -> float:
     n = W.shape[0]
     if not _has_loops(W):
         return 0.0

@@ -104,6 +104,13 @@ def test_jobs_hold_trials_with_one_stream_and_no_worker_is_left_without():
     assert [len(job) for job in few] == [1] * 4
 
 
+def test_the_longest_jobs_come_first():
+    trials = load_experiment({**SHARED, "n_episodes": [100, 900, 300]}).trials
+    work = [sum(trial.work for trial in job) for job in executor.jobs(trials, 2)]
+    assert work == sorted(work, reverse=True)
+    assert work[0] > work[-1]
+
+
 def test_sweeps_give_the_same_whether_trials_run_together(tmp_path, monkeypatch):
     experiment = load_experiment(SHARED, seeds=1)
     monkeypatch.setattr(executor, "JOBS_EACH", 1)

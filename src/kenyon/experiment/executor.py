@@ -263,12 +263,16 @@ class _Sweep:
 
 
 def jobs(trials: Sequence[TrialConfig], n_at_once: int) -> list[Job]:
-    """Return trials as jobs: those with the same stream together, as far as every worker has several jobs left."""
+    """Return trials as jobs: those with the same stream together, as far as every worker has several jobs left.
+
+    The longest come first, so that no worker is left with one at the end.
+    """
     most = max(1, len(trials) // (JOBS_EACH * n_at_once))
     streams: dict[str, list[TrialConfig]] = {}
     for trial in trials:
         streams.setdefault(stream_of(trial), []).append(trial)
-    return [tuple(own[i : i + most]) for own in streams.values() for i in range(0, len(own), most)]
+    made = [tuple(own[i : i + most]) for own in streams.values() for i in range(0, len(own), most)]
+    return sorted(made, key=lambda job: -sum(trial.work for trial in job))
 
 
 class _Here(Executor):

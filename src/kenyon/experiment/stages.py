@@ -8,12 +8,14 @@ had not been stopped.
 Prelearning is a trial with a single episode: what counts is the record of its prelearning. Tuning trains a learner for
 every batch and rate side by side, in one trial for each seed. Rates are a factor of 2 apart, and where the best of a
 batch is at an end of its rates, these are extended, until both ends are worse. (Where nothing can be learned no rate is
-worse than another, and the rates end at some point.)
+worse than another, and the rates end at some point.) The first rates reach far: one more learner costs less than
+simulating the states again, and some readouts have a second best, at rates far below the first.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -28,7 +30,8 @@ from kenyon.experiment.settings import ConfigError
 from kenyon.learning.learners import Learner, changed
 
 Read = Callable[[TrialConfig], Stored | None]  # the result of a trial, if there is one
-FIRST = range(-4, 2)  # doublings of the rate that are tried first: from a 16th of the learner's own to twice of it
+LOWEST, HIGHEST = -10, 2  # doublings of the learner's own rate that are tried first, with batch 1
+PER_TENFOLD = 3  # doublings by which the lowest is higher for ten times the batch, which makes a tenth of the steps
 WIDTH = 2  # doublings by which an end is extended
 FURTHEST = 12  # doublings from the learner's own rate at which rates end: beyond, nothing is learned either way
 SCORE = "expected_accuracy"  # the accuracy that choices have on average: they are not drawn, so it varies less
@@ -156,7 +159,7 @@ def _tuned(trial: TrialConfig, read: Read) -> _Tuned:
     if own["kind"] != "GradientWeights" or own["eta_w"] is None:
         raise ConfigError(f"tuning.learner must name a learner of kind GradientWeights with fixed steps, not {own}")
     grid = _Tuned(float(own["eta_w"]), {batch: {} for batch in sorted(set(trial.tuning.batch))}, [])
-    while wanted := {batch: _next_powers(scores) for batch, scores in grid.scores.items() if _next_powers(scores)}:
+    while wanted := {batch: more for batch, scores in grid.scores.items() if (more := _next_powers(batch, scores))}:
         learners = {
             f"{batch} {power}": {**own, "batch": batch, "eta_w": grid.rate(power)}
             for batch, powers in wanted.items()
@@ -182,10 +185,10 @@ def _accuracies(stored: Stored) -> Any:
     return np.where(np.isfinite(accuracy), accuracy, -np.inf)
 
 
-def _next_powers(scores: Mapping[int, float]) -> list[int]:
+def _next_powers(batch: int, scores: Mapping[int, float]) -> list[int]:
     """Return the powers to try next: the first ones, and those beyond an end that is not worse than the best."""
     if not scores:
-        return list(FIRST)
+        return list(range(min(LOWEST + round(PER_TENFOLD * math.log10(batch)), 0), HIGHEST + 1))
     low, high, best = min(scores), max(scores), max(scores.values())
     powers: list[int] = []
     if scores[low] == best and low > -FURTHEST:

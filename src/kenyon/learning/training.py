@@ -147,7 +147,8 @@ def _trained(
     found: dict[str, Any],
 ) -> xr.Dataset:
     """Return what was measured of one set of learners."""
-    n_neurons = next((own.n_neurons for own in (test.readout for test in [*tests, *starts]) if own is not None), 0)
+    readouts = [*(test.readout for test in tests), *(code.readout for code in starts)]
+    n_neurons = next((readout.n_neurons for readout in readouts if readout is not None), 0)
     variables = {
         **{
             name: (("learner", "episode"), np.array([run.courses[i] for run in runs])) for i, name in enumerate(COURSES)

@@ -76,8 +76,7 @@ def reproduce(
     everything = set(figures) == set(FIGURES)
     names = (*figures, *([CLAIMS] if everything else []))
     trials = {trial.id: trial for name in names for trial in plan.experiment(name).trials}
-    # The longest first, so that no worker is left with one at the end.
-    experiment = Experiment("reproduction", tuple(sorted(trials.values(), key=lambda trial: -trial.work)), {})
+    experiment = Experiment("reproduction", tuple(trials.values()), {})
     store = Store(results.folder)
     outcome = run_experiment(experiment, results.folder, workers=workers, cluster=cluster, report=report)
     if outcome.failed:
