@@ -1,6 +1,8 @@
 """The whole way from experiment files to the report, on networks small enough for a test."""
 
 import json
+import multiprocessing
+import time
 from contextlib import contextmanager, nullcontext
 
 import pytest
@@ -8,11 +10,13 @@ import pytest
 import kenyon as kn
 from kenyon import cli
 from kenyon.experiment.config import TrialConfig
-from kenyon.experiment.store import StoreError
+from kenyon.experiment.store import Store, StoreError
 from kenyon.paper import plan
 from kenyon.paper.claims import judge
 from kenyon.paper.plan import CLAIMS, FIGURES, Plan, Results
+from kenyon.paper.report.page import render
 from kenyon.paper.reproduce import reproduce, rewrite
+from tests.paper.constructed import PROVENANCE
 
 
 def tiny(trial):
@@ -45,6 +49,56 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reproduction")
     with sizes(tiny):
         yield reproduce(folder, quick=True, seeds=2, workers=0).folder
+
+
+def tiny_reproduction(folder):
+    with sizes(tiny):
+        reproduce(folder, quick=True, seeds=2, workers=0)
+
+
+def kill_halfway(folder, n):
+    """Begin the reproduction in another process, and kill it when so many of its trials are done."""
+    process = multiprocessing.get_context("spawn").Process(target=tiny_reproduction, args=(folder,))
+    process.start()
+    deadline = time.monotonic() + 240
+    while len(list((folder / "results").glob("*.nc"))) < n:
+        assert process.is_alive()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.kill()
+    process.join()
+
+
+def contents(folder):
+    """Return what is in a folder of results by name, to the byte; where, when and for how long trials ran left out."""
+    found = {path.name: path.read_bytes() for path in folder.glob("*.json")}
+    store = Store(folder)
+    for trial in store.finished():
+        _, attributes, variables = store.read(trial)
+        del attributes["provenance"]
+        data = {
+            name: (dims, v.tolist() if v.dtype.kind == "O" else v.tobytes()) for name, (dims, v) in variables.items()
+        }
+        found[trial] = attributes, data
+    return found
+
+
+def test_a_killed_reproduction_resumes_to_the_same_bytes(folder, tmp_path, monkeypatch):
+    whole = folder / "results"
+    n_trials = len(Store(whole).finished())
+    kill_halfway(tmp_path, n_trials // 2)
+    done = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.nc")}
+    monkeypatch.setattr("kenyon.paper.reproduce._drawing", lambda *_: nullcontext())  # its pictures were not begun
+    monkeypatch.setattr("kenyon.paper.reproduce._written", lambda *_: None)
+    reproduce(tmp_path, quick=True, seeds=2, workers=0)
+    assert n_trials // 2 <= sum(path.parent.name == "results" for path in done) < n_trials
+    assert {path: path.stat().st_mtime_ns for path in done} == done
+    for part in (".", "first"):
+        assert contents(tmp_path / "results" / part) == contents(whole / part)
+    monkeypatch.setattr(Results, "provenance", lambda _: [PROVENANCE])
+    old, new = (Results(place / "results", Plan(2, True)) for place in (folder, tmp_path))
+    assert repr(judge(new)) == repr(judge(old))
+    assert render(new, [], folder / "figures", 1.0) == render(old, [], folder / "figures", 1.0)
 
 
 def test_every_figure_and_claim_and_the_report_are_there(folder):

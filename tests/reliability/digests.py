@@ -67,6 +67,11 @@ def processor():
 
 def results():
     """Return the digest of every result, by name."""
+    return {**core(), **_fitted(), **_tried()}
+
+
+def core():
+    """Return the digests of simulation and learning, which all other numbers follow from."""
     odours = kn.load_odours()
     static = kn.StaticTask(odours, 20, seed=1, steps=20, pool="all")
     sequence = kn.SequenceTask(odours, 2, 3, seed=1, pool="all")
@@ -77,8 +82,6 @@ def results():
         **{f"learning: {name}": _learned(learner, V, labels, 2) for name, learner in LEARNERS.items()},
         "learning: three classes": _learned(kn.Composed(start=0.3, batch=10), V, np.arange(3000) % 3, 3),
         "prelearning": _prelearned(reservoir, static),
-        **_fitted(),
-        **_tried(),
     }
 
 
