@@ -8,7 +8,10 @@ settings.register_profile("long", max_examples=400, deadline=None, print_blob=Tr
 
 
 # Files with few tests that take long begin first, so that no process is left with one of them at the end.
-LONG = ("test_reproduce.py", "test_readings.py", "test_report.py", "test_network.py", "test_faults.py", "test_docs.py")
+LONG = (
+    *("test_reproduce.py", "test_readings.py", "test_report.py", "test_network.py", "test_faults.py", "test_docs.py"),
+    *("test_results.py", "test_pooling.py", "test_executor.py", "test_fuzz.py"),
+)
 
 
 def pytest_configure(config):

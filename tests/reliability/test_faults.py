@@ -346,7 +346,7 @@ def test_a_note_from_another_time_is_not_taken_for_a_running_sweep(undisturbed, 
 
 
 def test_two_sweeps_at_once_in_one_folder(undisturbed, tmp_path):
-    processes = [start(tmp_path, "--workers", "1") for _ in range(2)]
+    processes = [start(tmp_path, "--workers", "0") for _ in range(2)]
     for process in processes:
         _, said = process.communicate(timeout=120)
         assert process.returncode == 0, said
