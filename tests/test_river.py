@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("river")
-
 from river import checks, compose, evaluate, metrics, preprocessing
 
 import kenyon as kn
