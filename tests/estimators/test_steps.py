@@ -12,10 +12,11 @@ def model(kind=kn.ReservoirClassifier, learner="normalised", **settings):
     return kind(learner, **{"n_neurons": 40, "leak_rate": 0.2, "random_state": 0, **settings})
 
 
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("learner", ["normalised", "ridge"])
-def test_a_series_that_was_fed_is_predicted_as_a_whole_one(learner):
+def test_a_series_that_was_fed_is_predicted_as_a_whole_one(learner, activation):
     X, y = sines(60)
-    fitted = model(learner=learner, epochs=2).fit(X, y)
+    fitted = model(learner=learner, activation=activation, epochs=2).fit(X, y)
     for key, series in enumerate(X[:3]):
         for step in series:
             fitted.feed(step, key)
@@ -45,9 +46,10 @@ def test_what_is_learned_of_a_fed_series_is_what_learn_one_learns():
     np.testing.assert_array_equal(fed.readout_.W, whole.learn_one(X[0], y[0]).readout_.W)
 
 
-def test_a_stream_of_steps_is_learned_from_nothing():
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_stream_of_steps_is_learned_from_nothing(activation):
     """The class is the frequency of a sine that is shown without end, and changes now and then."""
-    rng, stream, right, phase = np.random.default_rng(0), model(n_neurons=100), [], 0.0
+    rng, stream, right, phase = np.random.default_rng(0), model(n_neurons=100, activation=activation), [], 0.0
     for n in range(3000):
         fast = n // 50 % 2
         phase += 0.9 if fast else 0.3
@@ -95,6 +97,9 @@ def test_errors_say_what_is_wrong():
         stream.feed([1.0])
     with pytest.raises(ValueError, match="NaN"):
         stream.feed([1.0, np.nan])
+    for settings in ({"pooling": "mean"}, {"delays": kn.Delays(3)}):
+        with pytest.raises(ValueError, match="leave these out, or learn whole series with partial_fit"):
+            model(**settings).feed([1.0, 2.0])
     with pytest.raises(ValueError, match="learner must follow a stream"):
         model(learner="ridge").fit(X, y).feed([1.0, 2.0]).learn_now(1)
     stream.end()
