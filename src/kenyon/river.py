@@ -186,9 +186,10 @@ class ThresholdRegressor(_Rows, base.Regressor):
 
 def _check_value(name: Hashable, value: Any) -> bool:
     """Tell whether a feature has a value, refusing what is not a number."""
-    if value is None:
+    is_number = isinstance(value, (Real, np.bool_))
+    if value is None or (is_number and value != value):
         return False
-    if not isinstance(value, (Real, np.bool_)) or abs(value) > LARGEST_VALUE:
+    if not is_number or not -LARGEST_VALUE <= value <= LARGEST_VALUE:
         allowed = f"a number within ±{LARGEST_VALUE:g}"
         raise ValueError(f"x[{name!r}] must be {allowed}, not {_checks.short_repr(value)}: encode words beforehand")
-    return bool(value == value)
+    return True

@@ -82,6 +82,20 @@ def test_series_under_way_are_part_of_a_saved_model(tmp_path):
     np.testing.assert_array_equal(fitted._fed["k"], loaded._fed["k"])
 
 
+@pytest.mark.parametrize("kind", [kn.ReservoirClassifier, kn.ReservoirRegressor])
+def test_a_stream_of_steps_saved_halfway_goes_on_to_the_same_bits(kind, tmp_path):
+    def go_on(stream, steps):
+        for n in steps:
+            stream.feed([np.sin(n), np.cos(0.7 * n)], ("pump", n % 2)).learn_now(n % 3, ("pump", n % 2))
+        return stream
+
+    stream = go_on(model(kind, activation="tanh", forgetting=0.99), range(40))
+    stream.save(tmp_path / "model")
+    loaded = go_on(kn.load(tmp_path / "model"), range(40, 80))
+    np.testing.assert_array_equal(loaded.readout_.W, go_on(stream, range(40, 80)).readout_.W)
+    assert loaded.predict_now(("pump", 1)) == stream.predict_now(("pump", 1))
+
+
 def test_errors_say_what_is_wrong():
     X, y = sines(60)
     with pytest.raises(NotFittedError, match="fit this ReservoirClassifier first"):
@@ -93,7 +107,7 @@ def test_errors_say_what_is_wrong():
         stream.learn_now(1, "b")
     with pytest.raises(ValueError, match=r"x must have shape \(channels,\)"):
         stream.feed([[1.0, 2.0]])
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match="x must have as many features as before, 2, not 1"):
         stream.feed([1.0])
     with pytest.raises(ValueError, match="NaN"):
         stream.feed([1.0, np.nan])

@@ -240,8 +240,10 @@ def test_with_forgetting_a_stream_recovers_in_half_the_rows_after_an_abrupt_drif
 def test_errors_of_one_row_are_those_of_many():
     X, y = blobs(60)
     model = kn.ThresholdReadout(**ROWS)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="call learn_one or fit first"):
         model.predict_one(X[0])
+    with pytest.raises(ValueError, match="x must be plain values in a fixed order, not a dict"):
+        model.learn_one({"a": 1.0}, 0)
     one_by_one(model, X[:40], y[:40])
     for wrong, message in ((X[0, :3], "features"), (np.full(6, np.nan), "NaN"), (3.0, "X"), (["a"] * 6, "X")):
         with pytest.raises(ValueError, match=message):

@@ -110,6 +110,8 @@ class StepsPart(StreamingEstimator):
         steps = np.asarray(_checks.array("x", x, "the channels of one step"))
         if steps.ndim != 1:
             raise ValueError(f"x must have shape (channels,), not {steps.shape}")
+        if hasattr(self, "_training") and len(steps) != self.n_features_in_:
+            raise ValueError(f"x must have as many features as before, {self.n_features_in_}, not {len(steps)}")
         series = check_series(self, steps[None, None], reset=not hasattr(self, "_training"))
         return np.asarray(series.values[0], np.float64)
 
@@ -117,7 +119,10 @@ class StepsPart(StreamingEstimator):
         """Begin a stream of which nothing is known but its channels."""
         self._check_parameters()
         if not self._follows:
-            raise NotFittedError(f"fit this {type(self).__name__} first: its learner cannot begin with a single step")
+            raise NotFittedError(
+                f"fit this {type(self).__name__} first: its learner, {_checks.short_repr(self.learner)}, cannot begin "
+                "with a single step, as 'normalised' can"
+            )
         check_series(self, steps[None], reset=True)
         memory = np.repeat(steps, self.n_steps, axis=0)  # as nobody knows how long a series will be
         self._begin_stream(Series(memory[None]), np.ones(1), self._begin_targets())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from kenyon import _checks, _seeding
 from kenyon.estimators import _stream, _training
@@ -176,6 +177,8 @@ class StreamingEstimator(LearningEstimator):
         """Return y of the readout for one row or series."""
         live = self._live_now()
         if live is None:
+            if not hasattr(self, "_training"):
+                raise NotFittedError(f"this {type(self).__name__} has learned nothing yet: call learn_one or fit first")
             return self._outputs(self._alone(x))[0]
         self._encode_one(live, x, False)
         return live.read()
