@@ -1,10 +1,9 @@
 """The learners in River: its own checks, and what dicts bring with them."""
 
+import pickle
+
 import numpy as np
 import pytest
-
-pytest.importorskip("river")
-
 from river import checks, compose, evaluate, metrics, preprocessing
 
 import kenyon as kn
@@ -85,10 +84,59 @@ def test_nothing_is_predicted_before_the_first_row():
     assert ThresholdRegressor().predict_one({"a": 1}) == 0.0
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_values_may_be_missing_from_the_first_row_on(missing):
+    X, y = rows(300)
+    model, same = ThresholdClassifier(), ThresholdClassifier()
+    model.learn_one({}, "nobody")  # says nothing
+    for n, (x, label) in enumerate(zip(X, y, strict=True)):
+        gap = "abcde"[n % 5]
+        model.learn_one({**x, gap: missing}, label)
+        same.learn_one({name: value for name, value in x.items() if name != gap}, label)
+    assert model.predict_proba_one(X[0]) == same.predict_proba_one(X[0])
+    assert {*model.predict_proba_one(X[0])} == {*y}
+
+
+@pytest.mark.parametrize("kind", [ThresholdClassifier, ThresholdRegressor])
+def test_a_model_saved_in_mid_stream_goes_on_to_the_same_bits(kind):
+    X, y = rows(200)
+    y = y if kind is ThresholdClassifier else [x["a"] * x["b"] for x in X]
+    model = kind(forgetting=0.99)
+    for x, told in zip(X[:100], y, strict=False):
+        model.learn_one(x, told)
+    loaded = pickle.loads(pickle.dumps(model))  # as River's users do
+    for x, told in zip(X[100:], y[100:], strict=True):
+        assert loaded.predict_one(x) == model.predict_one(x)
+        model.learn_one(x, told)
+        loaded.learn_one(x, told)
+    np.testing.assert_array_equal(loaded._model.readout_.W, model._model.readout_.W)
+
+
+def test_what_is_refused_leaves_no_trace():
+    model = ThresholdClassifier()
+    for x, y in (({"a": "red"}, "x"), ({"a": float("inf")}, "x"), ({"a": 1.0}, None), ({"a": 1.0}, float("nan"))):
+        with pytest.raises(ValueError, match="must be a"):
+            model.learn_one(x, y)
+    model.learn_one({"b": 1.0}, "y")
+    with pytest.raises(ValueError, match=r"x\['c'\] must be a number"):
+        model.learn_one({"b": 2.0, "c": []}, "z")
+    model.learn_one({"b": 2.0}, "x")
+    assert {*model.predict_proba_one({"b": 1.0})} == {"x", "y"}
+
+
+def test_a_constant_target_is_predicted():
+    model = ThresholdRegressor()
+    for n in range(50):
+        model.learn_one({"a": n % 7}, 300.0)
+    assert model.predict_one({"a": 3}) == pytest.approx(300.0)
+
+
 def test_errors_name_what_is_wrong():
     model = ThresholdClassifier()
     model.learn_one({"a": 1.0, "b": 2}, "x")
-    with pytest.raises(ValueError, match="x\\['a'\\] must be a number, not 'red'"):
+    with pytest.raises(ValueError, match=r"x\['a'\] must be a number within ±1e\+100, not 'red'"):
         model.learn_one({"a": "red", "b": 1}, "x")
+    with pytest.raises(ValueError, match="y must be a number"):
+        ThresholdRegressor().learn_one({"a": 1}, "much")
     with pytest.raises(ValueError, match="learner must follow a stream"):
         ThresholdClassifier(learner="ridge").learn_one({"a": 1}, 0)

@@ -1,13 +1,14 @@
 """The learners for River (https://riverml.xyz): rows that come one by one, as dicts of features.
 
-A feature that is missing counts as its mean so far; one that appears in mid-stream is read from then on. Nothing needs
-to be scaled beforehand. River comes with `pip install kenyon[stream]`.
+A feature that is missing, None or NaN counts as its mean so far; one that appears in mid-stream is read from then on.
+Nothing needs to be scaled beforehand. River comes with `pip install kenyon[stream]`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from kenyon.estimators import ThresholdRegressor as RowRegressor
 from kenyon.estimators._growth import with_features
 from kenyon.estimators._stream import Live, streams
 from kenyon.estimators._training import pick
+from kenyon.kernels.streams import LARGEST_VALUE
 
 __all__ = ["ThresholdClassifier", "ThresholdRegressor"]
 RANDOM_FEATURES = 300
@@ -28,13 +30,15 @@ MISSING = float("nan")
 class _Rows:
     """What both share: dicts become rows of a model."""
 
+    _kind: ClassVar[Any]  # of the model
+
     def __init__(self, learner: Any, random_features: int, forgetting: float, seed: int) -> None:
         self.learner, self.random_features, self.forgetting, self.seed = learner, random_features, forgetting, seed
         self._names: dict[Hashable, int] = {}  # the place of each feature in a row
         self._model: Any = None
 
-    def _begin(self, kind: Any) -> None:
-        model = kind(
+    def _begin(self) -> None:
+        model = self._kind(
             self.learner, random_features=self.random_features, forgetting=self.forgetting, random_state=self.seed
         )
         if not streams(pick(self.learner, model._rule)):
@@ -50,10 +54,9 @@ class _Rows:
         try:
             return np.array([get(name, MISSING) for name in self._names], np.float64)
         except (TypeError, ValueError):
-            wrong = next(name for name, value in x.items() if not isinstance(value, (int, float, np.number)))
-            raise ValueError(
-                f"x[{wrong!r}] must be a number, not {_checks.short_repr(x[wrong])}: encode it beforehand"
-            ) from None
+            for name in self._names:
+                _check_value(name, get(name, MISSING))
+            raise
 
     def _live(self) -> Live:
         live = self._model._live_now()
@@ -61,28 +64,31 @@ class _Rows:
         found: Live = live
         return found
 
-    def _learn(self, x: Mapping[Hashable, Any], y: Any) -> None:
-        model = self._model
+    def _taken(self, x: Mapping[Hashable, Any]) -> NDArray[np.float64]:
+        """Return a row to learn from, in which new features have their places; empty if none has ever had a value."""
+        if self._model is None:
+            self._begin()
         if x.keys() - self._names.keys():
             self._add(x)
-        if hasattr(model, "_training"):
-            model._learn_row(self._told(y), self._row(x))
-        elif self._names:
-            model.learn_one(self._row(x), y)
+        return self._row(x)
 
-    def _told(self, y: Any) -> Live:
+    def _learn(self, row: NDArray[np.float64], y: Any) -> None:
+        if not hasattr(self._model, "_training"):
+            self._model.learn_one(row, y)
+            return
         self._live()
         live: Live = self._model._tell(y)
         live.gaps = True
-        return live
+        self._model._learn_row(live, row)
 
     def _add(self, x: Mapping[Hashable, Any]) -> None:
-        """Give new features a place, in an order that does not depend on that of the dict."""
-        new = sorted(x.keys() - self._names.keys(), key=repr)
+        """Give new features that have a value a place, in an order that does not depend on that of the dict."""
+        found = sorted(x.keys() - self._names.keys(), key=repr)
+        new = [name for name in found if _check_value(name, x[name])]
         for name in new:
             self._names[name] = len(self._names)
         model = self._model
-        if hasattr(model, "_training"):
+        if new and hasattr(model, "_training"):
             model.encoder_, model._training = with_features(model.encoder_, model._training, len(new))
             model.n_features_in_ = len(self._names)
             model.__dict__.update(_live=None, _readout=None)
@@ -113,6 +119,8 @@ class ThresholdClassifier(_Rows, base.Classifier):
         Of the random features.
     """
 
+    _kind = ThresholdReadout
+
     def __init__(
         self,
         learner: Any = "normalised",
@@ -129,9 +137,11 @@ class ThresholdClassifier(_Rows, base.Classifier):
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Any) -> None:
         """Learn from one row; a label that has not been seen before is a new class."""
-        if self._model is None:
-            self._begin(ThresholdReadout)
-        self._learn(x, self._codes.setdefault(y, len(self._codes)))
+        if y is None or y != y:
+            raise ValueError(f"y must be a label, not {y}")
+        row = self._taken(x)
+        if len(row):
+            self._learn(row, self._codes.setdefault(y, len(self._codes)))
 
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the probability of each label seen so far; none before the first."""
@@ -150,6 +160,8 @@ class ThresholdClassifier(_Rows, base.Classifier):
 class ThresholdRegressor(_Rows, base.Regressor):
     """Predict a number from rows as they come; parameters are those of `ThresholdClassifier`."""
 
+    _kind = RowRegressor
+
     def __init__(
         self,
         learner: Any = "normalised",
@@ -161,11 +173,23 @@ class ThresholdRegressor(_Rows, base.Regressor):
 
     def learn_one(self, x: Mapping[Hashable, Any], y: float) -> None:
         """Learn from one row."""
-        if self._model is None:
-            self._begin(RowRegressor)
-        self._learn(x, y)
+        y = _checks.real("y", y, -LARGEST_VALUE, LARGEST_VALUE)
+        row = self._taken(x)
+        if len(row):
+            self._learn(row, y)
 
     def predict_one(self, x: Mapping[Hashable, Any]) -> float:
         """Return the predicted number; 0 before the first row."""
         outputs = self._outputs(x)
         return 0.0 if outputs is None else float(self._model._said(outputs))
+
+
+def _check_value(name: Hashable, value: Any) -> bool:
+    """Tell whether a feature has a value, refusing what is not a number."""
+    is_number = isinstance(value, (Real, np.bool_))
+    if value is None or (is_number and value != value):
+        return False
+    if not is_number or not -LARGEST_VALUE <= value <= LARGEST_VALUE:
+        allowed = f"a number within ±{LARGEST_VALUE:g}"
+        raise ValueError(f"x[{name!r}] must be {allowed}, not {_checks.short_repr(value)}: encode words beforehand")
+    return True

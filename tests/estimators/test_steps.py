@@ -12,10 +12,11 @@ def model(kind=kn.ReservoirClassifier, learner="normalised", **settings):
     return kind(learner, **{"n_neurons": 40, "leak_rate": 0.2, "random_state": 0, **settings})
 
 
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("learner", ["normalised", "ridge"])
-def test_a_series_that_was_fed_is_predicted_as_a_whole_one(learner):
+def test_a_series_that_was_fed_is_predicted_as_a_whole_one(learner, activation):
     X, y = sines(60)
-    fitted = model(learner=learner, epochs=2).fit(X, y)
+    fitted = model(learner=learner, activation=activation, epochs=2).fit(X, y)
     for key, series in enumerate(X[:3]):
         for step in series:
             fitted.feed(step, key)
@@ -45,9 +46,10 @@ def test_what_is_learned_of_a_fed_series_is_what_learn_one_learns():
     np.testing.assert_array_equal(fed.readout_.W, whole.learn_one(X[0], y[0]).readout_.W)
 
 
-def test_a_stream_of_steps_is_learned_from_nothing():
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_stream_of_steps_is_learned_from_nothing(activation):
     """The class is the frequency of a sine that is shown without end, and changes now and then."""
-    rng, stream, right, phase = np.random.default_rng(0), model(n_neurons=100), [], 0.0
+    rng, stream, right, phase = np.random.default_rng(0), model(n_neurons=100, activation=activation), [], 0.0
     for n in range(3000):
         fast = n // 50 % 2
         phase += 0.9 if fast else 0.3
@@ -80,6 +82,20 @@ def test_series_under_way_are_part_of_a_saved_model(tmp_path):
     np.testing.assert_array_equal(fitted._fed["k"], loaded._fed["k"])
 
 
+@pytest.mark.parametrize("kind", [kn.ReservoirClassifier, kn.ReservoirRegressor])
+def test_a_stream_of_steps_saved_halfway_goes_on_to_the_same_bits(kind, tmp_path):
+    def go_on(stream, steps):
+        for n in steps:
+            stream.feed([np.sin(n), np.cos(0.7 * n)], ("pump", n % 2)).learn_now(n % 3, ("pump", n % 2))
+        return stream
+
+    stream = go_on(model(kind, activation="tanh", forgetting=0.99), range(40))
+    stream.save(tmp_path / "model")
+    loaded = go_on(kn.load(tmp_path / "model"), range(40, 80))
+    np.testing.assert_array_equal(loaded.readout_.W, go_on(stream, range(40, 80)).readout_.W)
+    assert loaded.predict_now(("pump", 1)) == stream.predict_now(("pump", 1))
+
+
 def test_errors_say_what_is_wrong():
     X, y = sines(60)
     with pytest.raises(NotFittedError, match="fit this ReservoirClassifier first"):
@@ -91,10 +107,13 @@ def test_errors_say_what_is_wrong():
         stream.learn_now(1, "b")
     with pytest.raises(ValueError, match=r"x must have shape \(channels,\)"):
         stream.feed([[1.0, 2.0]])
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ValueError, match="x must have as many features as before, 2, not 1"):
         stream.feed([1.0])
     with pytest.raises(ValueError, match="NaN"):
         stream.feed([1.0, np.nan])
+    for settings in ({"pooling": "mean"}, {"delays": kn.Delays(3)}):
+        with pytest.raises(ValueError, match="leave these out, or learn whole series with partial_fit"):
+            model(**settings).feed([1.0, 2.0])
     with pytest.raises(ValueError, match="learner must follow a stream"):
         model(learner="ridge").fit(X, y).feed([1.0, 2.0]).learn_now(1)
     stream.end()

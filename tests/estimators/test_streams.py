@@ -28,10 +28,12 @@ MODELS = {
     "rows": lambda **more: kn.ThresholdReadout(**ROWS, **more),
     "random features": lambda **more: kn.ThresholdReadout(random_features=30, **ROWS, **more),
     "own": lambda **more: kn.ThresholdReadout(kn.Normalised(code="on_off"), **ROWS, **more),
+    "signed": lambda **more: kn.ThresholdReadout(kn.Normalised(code="signed", start=kn.Percentile(20)), **ROWS, **more),
     "no thresholds": lambda **more: kn.ThresholdReadout("gradient_weights", **ROWS, **more),
     "fixed steps": lambda **more: kn.ThresholdReadout("gradient_thresholds", **ROWS, **more),
     "reservoir": lambda **more: series_model(**more),
     "channels": lambda **more: series_model(input_scaling="channel", **more),
+    "tanh": lambda **more: series_model(activation="tanh", **more),
     "numbers": lambda **more: kn.ThresholdRegressor(**ROWS, **more),
     "reservoir, numbers": lambda **more: series_model(kn.ReservoirRegressor, **more),
 }
@@ -108,6 +110,14 @@ def test_thresholds_start_where_half_of_the_rows_are_above():
     X, y = blobs(400)
     model = one_by_one(kn.ThresholdReadout(kn.Normalised(mu=1e-6, start=kn.Percentile(50)), **ROWS), X, y)
     np.testing.assert_allclose((model.code(X) > 0).mean(axis=0), 0.5, atol=0.05)
+
+
+def test_thresholds_on_both_sides_of_tanh_start_where_half_of_the_rows_are_beyond():
+    X, y = blobs(400)
+    settings = {"activation": "tanh", "learner__mu": 1e-6}
+    model = one_by_one(series_model().set_params(**settings), X, y)
+    assert model._training.learner.code == "signed"
+    np.testing.assert_allclose(np.median((model.code(X) != 0).mean(axis=0)), 0.5, atol=0.05)
 
 
 def test_units_of_a_reservoir_s_states_are_their_deviations():
@@ -230,8 +240,10 @@ def test_with_forgetting_a_stream_recovers_in_half_the_rows_after_an_abrupt_drif
 def test_errors_of_one_row_are_those_of_many():
     X, y = blobs(60)
     model = kn.ThresholdReadout(**ROWS)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="call learn_one or fit first"):
         model.predict_one(X[0])
+    with pytest.raises(ValueError, match="x must be plain values in a fixed order, not a dict"):
+        model.learn_one({"a": 1.0}, 0)
     one_by_one(model, X[:40], y[:40])
     for wrong, message in ((X[0, :3], "features"), (np.full(6, np.nan), "NaN"), (3.0, "X"), (["a"] * 6, "X")):
         with pytest.raises(ValueError, match=message):

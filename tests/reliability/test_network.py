@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -33,8 +32,7 @@ SEPARATED = [["unshare", "--net"], ["unshare", "--net", "--map-root-user"]]  # a
 def use(workers):
     """Import all there is, fit and keep an estimator, and run trials."""
     for module in pkgutil.walk_packages(kn.__path__, "kenyon."):
-        if module.name != "kenyon.river" or find_spec("river"):  # whose package is an extra
-            import_module(module.name)
+        import_module(module.name)
     for name in kn.__all__:
         getattr(kn, name)
     digits = load_digits()

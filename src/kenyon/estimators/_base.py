@@ -148,6 +148,11 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
             raise ValueError(f"validation_fraction must be below 1, not {fraction}")
         _training.pick(self.learner, self._rule)
 
+    @property
+    def _suited(self) -> Any:
+        """The learner as it was set; given by name, with thresholds on both sides of states that are on both."""
+        return _training.two_sided(self.learner) if getattr(self, "activation", None) == "tanh" else self.learner
+
     def _weighted(
         self, series: Series, targets: NDArray[Any], sample_weight: Any
     ) -> tuple[Series, NDArray[Any], Numbers]:
@@ -163,9 +168,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         drawn = Selection(series, sample.draw(_seeding.generator(self._seed, "estimator", "calibration")))
         self.encoder_ = self._encoder(drawn, self._seed)
         V = self._calibrate(drawn, self._seed)
-        learner = _training.two_sided(self.learner) if getattr(self, "activation", None) == "tanh" else self.learner
         options = {"signed": self._signed, "n_parts": self.encoder_.n_parts}
-        self._training = _training.begin(learner, V, n_outputs, self._rule, self._seed, **options)
+        self._training = _training.begin(self._suited, V, n_outputs, self._rule, self._seed, **options)
 
     def _forget(self, seed: int) -> None:
         """Begin with nothing."""

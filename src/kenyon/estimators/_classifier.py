@@ -21,7 +21,7 @@ from kenyon.estimators._base import random_numbers
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import alone, check_given, check_unmasked, naming
 from kenyon.estimators._streaming import StreamingEstimator
-from kenyon.estimators._training import Targets, pick
+from kenyon.estimators._training import Targets
 from kenyon.estimators._weights import Indices, Numbers, check_weights, gather, in_shows
 from kenyon.learning.growth import with_outputs
 from kenyon.readout import draw_choices, tempered
@@ -97,7 +97,7 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
         series, labels, weights = self._rows_so_far(series, labels, weights)
         self._add_classes(known)
         codes = np.searchsorted(known, labels).astype(np.intp)
-        n_outputs = len(known) if self._can_follow(pick(self.learner, self._rule)) else max(2, len(known))
+        n_outputs = len(known) if self._follows else max(2, len(known))
         self._partial(series, codes, weights, n_outputs, self._factors(known, labels, codes, weights))
         return self
 

@@ -19,7 +19,7 @@ from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._series import Series, alone, check_given, naming
 from kenyon.estimators._stream import Live
 from kenyon.estimators._streaming import StreamingEstimator
-from kenyon.estimators._training import Targets, pick
+from kenyon.estimators._training import Targets
 from kenyon.estimators._weights import Numbers, Sample, check_weights, gather, in_shows
 from kenyon.kernels.running import no_moments
 from kenyon.kernels.streams import LARGEST_VALUE, Aims
@@ -80,7 +80,7 @@ class RegressorPart(RegressorMixin, StreamingEstimator):
         first = not hasattr(self, "_training")
         series, targets, weights = self._read(X, y, sample_weight, reset=first)
         series, targets, weights = self._rows_so_far(series, targets, weights)
-        if first and self._can_follow(pick(self.learner, self._rule)):
+        if first and self._follows:
             self._flat = targets.ndim == 1
             self._follow_targets(targets.size // len(targets))
         elif not hasattr(self, "_training"):

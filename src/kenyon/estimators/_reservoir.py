@@ -25,7 +25,7 @@ from kenyon.estimators._encoding import (
 )
 from kenyon.estimators._labelled import check_aligned
 from kenyon.estimators._misread import warn_if_misread
-from kenyon.estimators._pooling import PERCENTILES, check_pooling
+from kenyon.estimators._pooling import PERCENTILES, WORDS, check_pooling
 from kenyon.estimators._regressor import RegressorPart
 from kenyon.estimators._series import Series, alone, check_series
 from kenyon.estimators._steps import StepsPart
@@ -61,6 +61,11 @@ class SeriesPart(Estimator):
     def reservoir_(self) -> Reservoir:
         """The reservoir that series run through."""
         return self.encoder_.reservoir
+
+    @property
+    def _at_each_step(self) -> bool:
+        """Whether states can be made one step of a series after another."""
+        return self.delays is None and isinstance(self.pooling, str) and self.pooling == WORDS[0]
 
     def _series(self, X: Any, y: Any = None, *, reset: bool) -> Series:
         check_aligned(X, y)

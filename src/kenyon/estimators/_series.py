@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -101,6 +101,10 @@ def check_unmasked(name: str, values: Any) -> None:
 def alone(name: str, value: Any) -> NDArray[Any]:
     """Return a single row, series, label or target as the only one of several."""
     check_unmasked(name, value)
+    if isinstance(value, Mapping):
+        raise ValueError(
+            f"{name} must be plain values in a fixed order, not a dict: the models of kenyon.river take dicts"
+        )
     with naming(name):
         return np.asarray(value)[None]
 

@@ -15,7 +15,6 @@ from kenyon.estimators._encoding import RunningScaling
 from kenyon.estimators._neurons import readout_outputs
 from kenyon.estimators._series import Series, check_series
 from kenyon.estimators._streaming import StreamingEstimator
-from kenyon.estimators._training import pick
 from kenyon.kernels import one_episode
 from kenyon.kernels.one_episode import go_on
 
@@ -25,12 +24,6 @@ class StepsPart(StreamingEstimator):
     """Keeps the reservoir's states of series that are under way, by key. They are part of a saved model."""
 
     n_steps: int = 10
-
-    @property
-    def _at_each_step(self) -> bool:
-        words = [vars(self)[name] for name in ("activation", "pooling")]  # of the part that takes series
-        plain = all(isinstance(word, str) for word in words) and words == ["relu", "last"]
-        return plain and vars(self)["delays"] is None
 
     def feed(self, x: ArrayLike, key: Hashable = None) -> Self:
         """Show the reservoir one more step of a series.
@@ -46,8 +39,8 @@ class StepsPart(StreamingEstimator):
         _check_key(key)
         if not self._at_each_step:
             raise ValueError(
-                "series cannot be fed step by step with delays, activation='tanh' or a pooling other than 'last': "
-                "these are read at the end"
+                "series cannot be fed step by step with delays, or with a pooling other than 'last': leave these out, "
+                "or learn whole series with partial_fit"
             )
         steps = self._step(x)
         if not hasattr(self, "_training"):
@@ -117,14 +110,19 @@ class StepsPart(StreamingEstimator):
         steps = np.asarray(_checks.array("x", x, "the channels of one step"))
         if steps.ndim != 1:
             raise ValueError(f"x must have shape (channels,), not {steps.shape}")
+        if hasattr(self, "_training") and len(steps) != self.n_features_in_:
+            raise ValueError(f"x must have as many features as before, {self.n_features_in_}, not {len(steps)}")
         series = check_series(self, steps[None, None], reset=not hasattr(self, "_training"))
         return np.asarray(series.values[0], np.float64)
 
     def _begin_fed(self, steps: NDArray[np.float64]) -> None:
         """Begin a stream of which nothing is known but its channels."""
         self._check_parameters()
-        if not self._can_follow(pick(self.learner, self._rule)):
-            raise NotFittedError(f"fit this {type(self).__name__} first: its learner cannot begin with a single step")
+        if not self._follows:
+            raise NotFittedError(
+                f"fit this {type(self).__name__} first: its learner, {_checks.short_repr(self.learner)}, cannot begin "
+                "with a single step, as 'normalised' can"
+            )
         check_series(self, steps[None], reset=True)
         memory = np.repeat(steps, self.n_steps, axis=0)  # as nobody knows how long a series will be
         self._begin_stream(Series(memory[None]), np.ones(1), self._begin_targets())

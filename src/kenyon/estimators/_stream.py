@@ -38,7 +38,7 @@ from kenyon.learning.learners import Learner
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile
-from kenyon.readout import ON_OFF, SIGNED
+from kenyon.readout import ON_OFF
 
 FEWEST_ROWS = 3  # of weights: the kernel for two classes rounds otherwise, and a third may come
 NO_AIMS = Aims(no_moments(0), np.zeros(0), np.zeros(0))
@@ -48,8 +48,6 @@ NO_TARGETS = np.zeros((0, 0))
 def streams(learner: Any) -> bool:
     """Tell whether a learner can follow a stream from its first row on."""
     if not isinstance(learner, Learner) or learner.search is not None or learner.scaling is not None:
-        return False
-    if learner.code == SIGNED:
         return False
     known = not learner.thresholds or isinstance(learner.start, Percentile)
     constant = learner.code != ON_OFF and isinstance(learner.start, (int, float))
@@ -161,8 +159,8 @@ class Live:
             np.zeros((1, 0)), np.ones(1),
         )  # fmt: skip
         self._log_to = tuple(self.out), U
-        nets = state.nets
-        self._read_from = step.thresholds, step.both, nets.W, nets.theta, training.units.factor, self.V, self.y
+        weights = state.nets.W, state.nets.theta, training.units.factor
+        self._read_from = step.thresholds, step.both, step.signed, *weights, self.V, self.y
         self._room: Any = None
         if isinstance(encoder, RowEncoder) and isinstance(encoder.scaling, RunningScaling):
             parts = encoder.both_signs, tuple(encoder.random), encoder.constant

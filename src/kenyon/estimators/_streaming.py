@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from kenyon import _checks, _seeding
 from kenyon.estimators import _stream, _training
@@ -36,8 +37,13 @@ class StreamingEstimator(LearningEstimator):
         """Whether states can be made one row, or one step of a series, after another."""
         return True
 
+    @property
+    def _follows(self) -> bool:
+        """Whether a stream is followed from its first row on."""
+        return self._can_follow(_training.pick(self._suited, self._rule))
+
     def _can_follow(self, learner: Any) -> bool:
-        """Tell whether a learner can follow a stream from its first row on, with these states."""
+        """Tell whether a learner can follow a stream, with these states."""
         return self._at_each_step and _stream.streams(learner)
 
     def _check_parameters(self) -> None:
@@ -50,7 +56,7 @@ class StreamingEstimator(LearningEstimator):
         shown = Sample(np.arange(len(series)), weights)
         drawn = Selection(series, shown.draw(_seeding.generator(self._seed, "estimator", "calibration")))
         self.encoder_ = self._running_encoder(drawn, self._seed)
-        learner: Any = _training.pick(self.learner, self._rule)
+        learner: Any = _training.pick(self._suited, self._rule)
         named = isinstance(self.learner, (str, _training.Named))
         self._training = _stream.begin(learner, named, self.encoder_.width, n_outputs, self._seed)
 
@@ -59,7 +65,7 @@ class StreamingEstimator(LearningEstimator):
     ) -> None:
         """Learn once from these series, in their order."""
         if not hasattr(self, "_training"):
-            if self._can_follow(_training.pick(self.learner, self._rule)):
+            if self._follows:
                 self._begin_stream(series, weights, n_outputs)
             else:
                 self._begin(series, gather(series, targets, weights), n_outputs)
@@ -108,7 +114,7 @@ class StreamingEstimator(LearningEstimator):
             told, weights = (np.concatenate(both) for both in zip(parts, (told, weights), strict=True))
             del self._training
         few = len(series) < CALIBRATION_ROWS and (kept is not None or not hasattr(self, "_training"))
-        if few and not self._can_follow(_training.pick(self.learner, self._rule)):
+        if few and not self._follows:
             self._kept = series.values, told, weights
         return series, told, weights
 
@@ -171,6 +177,8 @@ class StreamingEstimator(LearningEstimator):
         """Return y of the readout for one row or series."""
         live = self._live_now()
         if live is None:
+            if not hasattr(self, "_training"):
+                raise NotFittedError(f"this {type(self).__name__} has learned nothing yet: call learn_one or fit first")
             return self._outputs(self._alone(x))[0]
         self._encode_one(live, x, False)
         return live.read()

@@ -80,13 +80,16 @@ def learn_row(
 
 
 @kernel
-def outputs_row(thresholds, both, W, theta, factor, V, y):
+def outputs_row(thresholds, both, signed, W, theta, factor, V, y):
     """Write what a network says to a row of states, shape (1, n_states), to `y`, in double precision."""
     n_states, side = V.shape[1], row_length_of(V.shape[1])
     y[:] = 0.0
     for i in range(n_states):
         u = V[0, i] * factor[i]
-        on = max(u - theta[0, i], np.float32(0)) if thresholds else u
+        size = abs(u) if signed else u
+        on = max(size - theta[0, i], np.float32(0)) if thresholds else u
+        if signed and u < 0:
+            on = -on
         off = max(-u - theta[0, side + i], np.float32(0)) if both else np.float32(0)
         if on != 0:
             for j in range(len(y)):

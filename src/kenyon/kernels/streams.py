@@ -5,7 +5,8 @@ expanded by random features V_j = relu(sum_i w_ji z_i + b_j). States become u = 
 sees. Then `learn` takes its step, as it would from a batch.
 
 Until a stream has settled, thresholds follow the percentiles that they start from: they are moved by as much as these
-move, so what they have learned is kept. So do the sizes of steps, which depend on the mean and the largest |x|^2.
+move, so what they have learned is kept. So do the sizes of steps, which depend on the mean and the largest |x|^2. With
+the code "signed" percentiles are those of |V|.
 
 Steps cool with the weight w of the rows seen, as (1 + w / pace)^-1/2; under a forgetting factor w stays bounded, and so
 does the step.
@@ -246,7 +247,9 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
             take_moments(stream.moments, V[n : n + 1], plan.forgetting)
             _set_units(plan, stream.moments, factor)
         if settling and plan.moving:
-            take_percentiles(stream.on, V[n : n + 1])
+            for i in range(V.shape[1]):
+                U[0, i] = abs(V[n, i]) if step.signed else V[n, i]
+            take_percentiles(stream.on, U)
             _move_thresholds(nets.theta[0], stream.on, 1.0, factor, stream.starts[0], 0)
             if step.both:
                 take_percentiles(stream.off, V[n : n + 1])
