@@ -1,7 +1,7 @@
 """Controls that a sceptic asks for: which get what learned thresholds give, and at what cost per episode.
 
-What is run is in controls_plan.py. Each control's setting is chosen on two seeds for every task, told the class and by
-reward, and its accuracy is that on five others. Prints the tables and writes docs/controls.md.
+What is run is in controls_plan.py. Each control's setting is chosen on one seed for every task, told the class and by
+reward, and its accuracy is that on three others. Prints the tables and writes docs/controls.md.
 
 python benchmarks/controls.py [DIR] [--workers 2] [--quick]     (--quick: a small network, to see it work; no page)
 """
