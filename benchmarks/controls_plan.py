@@ -97,7 +97,8 @@ FAMILIES = (
     ),
     Family(
         "ALMA",
-        "Approximates the largest margin, p = 2 (Gentile 2001). It needs a right class, so there is none by reward.",
+        "Approximates the largest margin, p = 2 (Gentile 2001), with B = 1 / alpha and C = √2 as in River, LIBOL and "
+        "JSAT. It needs a right class, so there is none by reward.",
         own("controls:ALMA"), "alpha", (0.5, 0.8, 0.95, 1.0), rules=("told",),
     ),
     Family(
