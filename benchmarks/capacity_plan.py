@@ -14,7 +14,7 @@ from kenyon.experiment.sweep import Experiment
 Settings = dict[str, Any]
 PRELEARNING = 1000  # a seed that no trial has
 LEVEL = 0.95  # odours count as stored at this accuracy
-COOLING: Settings = {"kind": "Normalised", "cooling": "sqrt", "k": 0.002}
+COOLING: Settings = {"kind": "Normalised", "cooling": "sqrt"}
 BOTH: Settings = {**COOLING, "code": "on_off"}
 LEARNERS: dict[str, Settings] = {
     "Composed": {"kind": "Composed"},

@@ -34,8 +34,8 @@ learns.
 
 **How settings were chosen.** For each task, told and by reward, every control was run with every value of its grid, on
 a seed of its own ({tuned}). The value with the best accuracy counts, of several the one in the middle; one that
-diverges is worst. What is reported is its accuracy on seeds {reported}. A value at an end of its grid is marked † (alpha
-cannot be larger than 1). Our own learners have their defaults and were not tuned:
+diverges is worst. What is reported is its accuracy on seeds {reported}. A value at an end of its grid is marked †
+(alpha cannot be larger than 1). Our own learners have their defaults and were not tuned:
 
 {ours}
 

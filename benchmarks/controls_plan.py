@@ -112,9 +112,9 @@ OURS: dict[str, Row] = {
     "Composed": Row({"kind": "Composed"}),
     "Normalised": Row({"kind": "Normalised"}),
     "Normalised, 2,000 neurons": Row({"kind": "Normalised"}, group="twice"),
-    "Normalised, cooling": Row({"kind": "Normalised", "cooling": "sqrt", "k": 0.002}),
+    "Normalised, cooling": Row({"kind": "Normalised", "cooling": "sqrt"}),
     "Normalised, on and off": Row({"kind": "Normalised", "code": "on_off"}),
-    "Normalised, cooling, on and off": Row({"kind": "Normalised", "cooling": "sqrt", "code": "on_off", "k": 0.002}),
+    "Normalised, cooling, on and off": Row({"kind": "Normalised", "cooling": "sqrt", "code": "on_off"}),
     "normalised steps, x, cooling": Row(
         {"kind": "Learner", "step": "normalised", "batch": 1, "mu": 0.5, "cooling": "sqrt", **X}
     ),
