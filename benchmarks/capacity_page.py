@@ -146,7 +146,8 @@ def _summary(networks: Sequence[Network]) -> Iterable[str]:
 
 def _accuracies(network: Network) -> Iterable[str]:
     n_seeds = next(iter(network.accuracies.values())).shape[1]
-    yield from (f"### {network.n_neurons:,} neurons", "", f"Mean over seeds 0 to {n_seeds - 1}, and their range.", "")
+    seeds = f"Mean over seeds 0 to {n_seeds - 1}, and their range." if n_seeds > 1 else "Seed 0."
+    yield from (f"### {network.n_neurons:,} neurons", "", seeds, "")
     yield f"| odours | {' | '.join(f'{n:,}' for n in network.odours)} |"
     yield "|---|" + "---:|" * len(network.odours)
     yield f"| episodes, online | {' | '.join(f'{n:,}' for n in network.episodes)} |"

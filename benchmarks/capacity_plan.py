@@ -14,7 +14,7 @@ from kenyon.experiment.sweep import Experiment
 Settings = dict[str, Any]
 PRELEARNING = 1000  # a seed that no trial has
 LEVEL = 0.95  # odours count as stored at this accuracy
-COOLING: Settings = {"kind": "Normalised", "cooling": "sqrt", "k": 0.002}
+COOLING: Settings = {"kind": "Normalised", "cooling": "sqrt"}
 BOTH: Settings = {**COOLING, "code": "on_off"}
 LEARNERS: dict[str, Settings] = {
     "Composed": {"kind": "Composed"},
@@ -35,7 +35,7 @@ class Effort(NamedTuple):
     """How hard offline readouts try. Numbers of episodes are for each odour."""
 
     first: int = 8  # from so many on the number is doubled, while accuracy on validation noise rises
-    most: int = 256  # at most to this,
+    most: int = 128  # at most to this,
     most_states: int = 400_000_000  # and to so many numbers in memory: 1.6 GB
     rise: float = 0.001  # by so much at least
     few: int = 4  # that thresholds are chosen with
@@ -44,8 +44,8 @@ class Effort(NamedTuple):
     trained: int = 64  # at most, that thresholds are trained on,
     starts: tuple[float, ...] = (85.0, 60.0)  # from these q,
     rates: tuple[float, ...] = (0.005, 0.01, 0.02)  # with these rates of Adam, times sqrt(1000 / N),
-    short: int = 15  # for so many passes each,
-    long: int = 100  # and the best of them again for so many
+    short: int = 6  # for so many passes each,
+    long: int = 50  # and the best of them again for so many
 
     def per_odour(self, n_neurons: int, n_odours: int) -> int:
         """Return the largest number of episodes for each odour."""
@@ -63,14 +63,14 @@ class Study(NamedTuple):
     shown: tuple[int, ...] = (200, 200, 200, 300, 300, 400)  # and episodes for each odour, online
     least: int = 20_000  # episodes in all
     n_test: int = 8000
-    seeds: int | None = None  # 3 with 1,000 neurons, 2 otherwise
+    seeds: int | None = None  # 2 with 1,000 neurons, 1 otherwise
     effort: Effort = Effort()
 
     def odours(self, n_neurons: int) -> list[int]:
         return [round(ratio * n_neurons) for ratio in self.ratios]
 
     def seeds_of(self, n_neurons: int) -> int:
-        return self.seeds or (3 if n_neurons == 1000 else 2)
+        return self.seeds or (2 if n_neurons == 1000 else 1)
 
     def episodes(self, n_neurons: int) -> list[int]:
         """Return how many episodes learners have for each number of odours."""

@@ -1,7 +1,7 @@
 """Controls that a sceptic asks for: which get what learned thresholds give, and at what cost per episode.
 
-What is run is in controls_plan.py. Each control's setting is chosen on two seeds for every task, told the class and by
-reward, and its accuracy is that on five others. Prints the tables and writes docs/controls.md.
+What is run is in controls_plan.py. Each control's setting is chosen on one seed for every task, told the class and by
+reward, and its accuracy is that on three others. Prints the tables and writes docs/controls.md.
 
 python benchmarks/controls.py [DIR] [--workers 2] [--quick]     (--quick: a small network, to see it work; no page)
 """
@@ -29,7 +29,8 @@ from kenyon.learning.protocol import told_of_length
 
 def experiment(task: str, rule: str, group: str, learners: Settings, stage: Stage, quick: bool) -> Experiment:
     """Return one task, told or by reward, with the learners of one group."""
-    settings = {**TASKS[task], **GROUPS[group], "n_test": stage.n_test, **(QUICK if quick else {})}
+    settings = {**TASKS[task], **GROUPS[group], "n_test": stage.n_test}
+    settings |= {"n_episodes": settings["n_episodes"] // stage.part, **(QUICK if quick else {})}
     by_rule = {name: _with_rule(table, RULES[rule]) for name, table in learners.items()}
     prelearned = any(table["kind"] == "Composed" for table in learners.values())
     settings |= {"name": f"{task} {rule} {group}", "seed": list(stage.seeds), "n_bins": 1, "halve_diverged": False}

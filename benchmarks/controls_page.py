@@ -33,9 +33,9 @@ here; other numbers of a rule are the published ones. By reward the action is dr
 learns.
 
 **How settings were chosen.** For each task, told and by reward, every control was run with every value of its grid, on
-seeds {tuned}. The value with the best mean accuracy counts, of several the one in the middle; one that diverges is
-worst. What is reported is its accuracy on seeds {reported}. A value at an end of its grid is marked † (alpha cannot be
-larger than 1). Our own learners have their defaults and were not tuned:
+a seed of its own ({tuned}) and {part} of the episodes. The value with the best accuracy counts, of several the one in
+the middle; one that diverges is worst. What is reported is its accuracy on seeds {reported}. A value at an end of its
+grid is marked † (alpha cannot be larger than 1). Our own learners have their defaults and were not tuned:
 
 {ours}
 
@@ -78,6 +78,7 @@ def page(results: str) -> str:
     text = TEXT.format(
         families="\n".join(families),
         tuned=" and ".join(map(str, TUNING.seeds)),
+        part={2: "half", 4: "a quarter"}[TUNING.part],
         reported=f"{REPORT.seeds[0]} to {REPORT.seeds[-1]}",
         ours="\n".join(f"- {name}" for name in OURS),
         tasks="\n".join(f"| {name} | {task['n_episodes']:,} |" for name, task in TASKS.items()),

@@ -48,6 +48,7 @@ def main() -> None:
     with mpl.rc_context(STYLE):
         save(from_odour_to_state(), "from_odour_to_state.png")
         save(learned_sparsity(), "learned_sparsity.png")
+        save(stored_odours(), "stored_odours.png")
         save(sweep(), "sweep.png")
     plt.imsave(FOLDER / "environment.png", environment(), metadata={"Software": None})
 
@@ -128,6 +129,37 @@ def draw_states(ax: Axes, V: NDArray[np.float32]) -> None:
     ax.set(title="c  Reservoir: 40 of 1000 neurons", xlabel="time (s)", ylabel="hidden state V")
     ax.set(xlim=(0, time[-1]), ylim=(0, None), xticks=[0, 0.25, 0.5], yticks=[0, 0.5, 1, 1.5, 2])
     ax.text(time[-1] - 0.01, ax.get_ylim()[1], "decision", ha="right", va="top", color="0.3")
+
+
+def stored_odours() -> Figure:
+    """Draw accuracy against odours with 1,000 neurons, as the page on capacity has it: ours and linear readouts."""
+    odours, rows = capacities("1,000 neurons")
+    linear = [values for name, values in rows.items() if name.startswith(("ridge", "logistic"))]
+    on_V = [values for name, values in rows.items() if name.endswith(" on V")]
+    lines = {
+        "thresholds that learn, online": (rows["Normalised, both"], LOOKS["Normalised"].colour, "-", "v"),
+        "best linear readout, offline": (np.max(linear, axis=0), BLUE, "-", "P"),
+        "the same, of V only": (np.max(on_V, axis=0), "0.45", "--", "h"),
+    }
+    figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+    for limit, text in ((2000, "Cover's limit,\n1,000 units"), (4000, "Cover's limit,\n2,000 units")):
+        ax.axvline(limit, color="0.7", linestyle=":", zorder=0)
+        ax.text(limit + 60, 0.505, text, color="0.45", fontsize=7, va="bottom")
+    for name, (values, colour, dash, marker) in lines.items():
+        ax.plot(odours, values, color=colour, linestyle=dash, marker=marker, markersize=4, clip_on=False)
+        ax.text(odours[-1] + 120, values[-1], name, color=colour, va="center", fontsize=8)
+    ax.set(xlim=(0, odours[-1]), ylim=(0.5, 1.0), xlabel="odours", ylabel="accuracy on fresh noise")
+    ax.set_xticks([1000, 2000, 4000, 6000], ["1,000", "2,000", "4,000", "6,000"])
+    return figure
+
+
+def capacities(section: str) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Return odours and mean accuracies from the table of one section of the page on capacity."""
+    page = (Path(__file__).parent / "capacity.md").read_text(encoding="utf-8")
+    table = page.partition(f"### {section}\n")[2].partition("\n###")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:2] == "| "]
+    numbers = {name: np.array([float(cell.split()[0].replace(",", "")) for cell in cells]) for name, *cells in rows}
+    return numbers.pop("odours"), numbers
 
 
 def learned_sparsity() -> Figure:

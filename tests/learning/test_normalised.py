@@ -139,3 +139,36 @@ def test_an_episode_in_which_nothing_is_active_changes_nothing():
     new, info = learner.update(state, V, labels)
     np.testing.assert_array_equal(new.nets.W, 0)
     assert (info.cost == 100.0).all()
+
+
+@pytest.mark.parametrize("cooling", ["sqrt", "linear", "power"])
+@pytest.mark.parametrize(("code", "sides"), [("on", 1), ("on_off", 2)])
+@pytest.mark.parametrize("n", [10, 90])
+def test_where_steps_cool_k_follows_from_the_number_of_units(cooling, code, sides, n):
+    V = np.random.default_rng(0).random((30, n), dtype=np.float32)
+    source = kn.Source(0, "t")
+    learner = kn.Normalised(cooling=cooling, code=code)
+    given_k = kn.Normalised(cooling=cooling, code=code, k=0.08 / np.sqrt(sides * n))
+    assert learner.k is None
+    assert learner.begin(V, 2, source).kappa == given_k.begin(V, 2, source).kappa > 0
+
+
+def test_k_is_settled_anew_when_cooling_is_switched_on_or_off():
+    assert dataclasses.replace(kn.Normalised(), cooling="sqrt").k is None
+    assert dataclasses.replace(kn.Normalised(cooling="sqrt"), cooling=None).k == 0.005
+    assert dataclasses.replace(kn.Normalised(k=0.005), cooling="sqrt").k == 0.005
+
+
+@pytest.mark.parametrize("code", ["on", "on_off"])
+def test_thresholds_move_equally_fast_in_networks_of_all_sizes(code):
+    """With weights of 10 / sqrt(n), by which n units make outputs of one size, a step moves thresholds equally far."""
+
+    def moved(n):
+        V = np.random.default_rng(n).random((400, n), dtype=np.float32)
+        learner = kn.Normalised(cooling="power", code=code)
+        state = learner.begin(V, 2, kn.Source(0, "t"))
+        state.nets.W[:] = np.random.default_rng(0).normal(0, 10 / np.sqrt(n), state.nets.W.shape)
+        new, _ = learner.update(state, V[:1], np.array([0]))
+        return np.abs(learner.readout(new).theta - learner.readout(state).theta).mean()
+
+    assert 0.5 < moved(1600) / moved(100) < 2  # with a constant k it would be 4

@@ -95,7 +95,7 @@ def alma(x, alpha):
         right.append((W @ one).argmax() == label)
         unit = one / np.linalg.norm(one)
         for j, sign in enumerate(np.where(np.arange(3) == label, 1, -1)):
-            if sign * W[j] @ unit <= (1 - alpha) * np.sqrt(8) / alpha / np.sqrt(k[j]):
+            if sign * W[j] @ unit <= (1 - alpha) / alpha / np.sqrt(k[j]):
                 W[j] += sign * np.sqrt(2 / k[j]) * unit
                 W[j] /= max(1, np.linalg.norm(W[j]))
                 k[j] += 1

@@ -36,17 +36,17 @@ from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile, initial_thresholds, sized
 from kenyon.readout import SIGNED, Readout
 
+SHARE = 0.005  # of thresholds in a step: k of the normalised one
 COOLING = "sqrt"  # over all passes of `fit`
 PACE = 100  # episodes after which the steps of a stream, whose end nobody knows, have cooled to 0.7
 BY_NAME: dict[str, LearnerProtocol] = {
     "ridge": Ridge(penalty=None),
-    "normalised": Normalised(start=Percentile(50.0), cooling=COOLING),
+    "normalised": Normalised(start=Percentile(50.0), cooling=COOLING, k=SHARE),
     "composed": Composed(cooling=COOLING),
     "metropolis": Metropolis(cooling=COOLING),
     "gradient_thresholds": GradientThresholds(cooling=COOLING),
     "gradient_weights": GradientWeights(cooling=COOLING),
 }
-SHARE = 0.005  # of thresholds in a fixed step: k of the normalised step
 CACHE = 2**24  # bytes of states kept between passes
 Targets = NDArray[np.generic]  # classes (n,), or real numbers (n, n_outputs)
 
@@ -102,7 +102,7 @@ class Training(NamedTuple):
         mean, largest = self.following.counts[[MEAN, LARGEST]].tolist()
         if self.named and learner.step == "fixed":
             learner = _sized_by(learner, mean, largest)
-        kappa = (learner.k or 0.0) * mean**2 / learner.rule.target**2
+        kappa = learner.share(self.state) * mean**2 / learner.rule.target**2
         return self._replace(learner=learner, state=self.state._replace(kappa=kappa), following=None)
 
     @property

@@ -38,6 +38,7 @@ WORDS = {  # what these settings may say
     "cooling": cooling.KINDS,
     "code": CODES,
 }
+COOLED = 0.08  # k of steps that cool, times the root of the number of units
 CALIBRATION_EPISODES = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
 
 
@@ -86,7 +87,7 @@ class Learner:
         "fixed", or "normalised": sized so that a step multiplies the error of its episode by 1 - mu.
     mu, k
         Of the normalised step: the share of an error that one step removes, and, if `local`, the share of thresholds
-        in it; by default 0.5 and 0.005.
+        in it; by default 0.5 and 0.005. Where steps cool, k is 0.08 / sqrt(number of units) by default.
     start
         Initial thresholds: a number, by default 0; `Percentile(q)`; or what `prelearn` finds: "prelearned", by its
         method "resets", or "walked", by its method "walks".
@@ -273,6 +274,16 @@ class Learner:
         rates = {name: getattr(self, name) for name in ("eta_w", "eta_theta", "mu")}
         return replace(self, **{name: rate * factor for name, rate in rates.items() if rate is not None})
 
+    def share(self, state: State) -> float:
+        """Return the share k of thresholds in a normalised step; 0 where they do not learn by it.
+
+        With n active units a step moves a threshold by about mu k sqrt(n) times the size of x. So if nobody gives a k,
+        it falls as 1 / sqrt(n) where steps cool, and thresholds move equally fast in networks of all sizes.
+        """
+        if not self.local or self.step != "normalised":
+            return 0.0
+        return float(COOLED / np.sqrt(state.n_neurons * state.sides)) if self.k is None else self.k
+
     def readout(self, state: State) -> Readout:
         """Return what was learned so far: the current network, not the proposed one."""
         state = self._own(state)
@@ -344,11 +355,12 @@ class Learner:
 
     def _kappa(self, V: NDArray[np.float32], state: State) -> float:
         """Return k S2^2 / R^2: the exchange rate between thresholds and weights."""
-        if self.k is None:
+        share = self.share(state)
+        if share == 0.0:
             return 0.0
         x = encoded(V, _units(state)[1], self.code or CODES[0]).astype(np.float64)
         S2 = float((x**2).sum(axis=1).mean())
-        kappa = self.k * S2**2 / self.rule.target**2
+        kappa = share * S2**2 / self.rule.target**2
         return min(kappa, float(np.finfo(np.float32).max))  # states this large make learning diverge, which is reported
 
     def _scaling(self, V: NDArray[np.float32]) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:

@@ -30,7 +30,7 @@ class _Text(Default, str):
 class Dependent(NamedTuple):
     """A setting that acts only together with others."""
 
-    default: Any
+    default: Any  # or a function of the learner that returns it
     acts: Callable[[Any], bool]  # whether it does in a learner whose switches are set
     belongs_to: str
 
@@ -57,7 +57,7 @@ DEPENDENT = {  # `start` comes first, because others depend on it
     ),
     "mu": Dependent(_Float(0.5), lambda own: not _fixed(own), "step='normalised'; with a fixed step use eta_w"),
     "k": Dependent(
-        _Float(0.005),
+        lambda own: _Float(0.005) if own.cooling is None else None,  # by the number of units: `Learner.share`
         lambda own: own.local and not _fixed(own),
         "learned thresholds (local=True) with step='normalised'",
     ),
@@ -77,14 +77,20 @@ def settle(own: Any) -> None:
     for name, setting in DEPENDENT.items():
         value = getattr(own, name)
         if setting.acts(own):
-            of_its_class = getattr(type(own), name, None)
-            default = setting.default if of_its_class is None else of_its_class
-            _checks.set_fields(own, **{name: default if value is None else value})
+            if value is None or isinstance(value, Default):
+                _checks.set_fields(own, **{name: _default(own, name, setting)})
         elif value is None or isinstance(value, Default):
             _checks.set_fields(own, **{name: None})
         else:
             shown = _checks.short_repr(value)
             raise ValueError(f"{name} = {shown} would do nothing here: {name} belongs to {setting.belongs_to}")
+
+
+def _default(own: Any, name: str, setting: Dependent) -> Any:
+    of_its_class = getattr(type(own), name, None)
+    if of_its_class is not None:
+        return of_its_class
+    return setting.default(own) if callable(setting.default) else setting.default
 
 
 def acting(settings: dict[str, Any]) -> dict[str, Any]:

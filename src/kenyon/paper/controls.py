@@ -209,9 +209,9 @@ class ALMA(_Control):
     """ALMA with p = 2 (Gentile 2001): approximates the hyperplane of largest margin, each class against the rest.
 
     In step k of a row, its margin, sign w x / |x|, should exceed (1 - alpha) B / sqrt(k). If not, w += sign C / sqrt(k)
-    x / |x|, brought back into the unit ball, with B = sqrt(8) / alpha and C = sqrt(2). (With two classes, one row
-    mirrors the other.) The largest output is taken: outputs tell a side, not a size. So it cannot learn by reward:
-    without the right class there is no side, and a value to be matched has no margin.
+    x / |x|, brought back into the unit ball, with B = 1 / alpha and C = sqrt(2), as in River, LIBOL and JSAT. (With two
+    classes, one row mirrors the other.) The largest output is taken: outputs tell a side, not a size. So it cannot
+    learn by reward: without the right class there is no side, and a value to be matched has no margin.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class ALMA(_Control):
         _checks.set_fields(self, alpha=_checks.real("alpha", self.alpha, 0.0, 1.0, open_low=True))
 
     def _learn(self, state: ControlState, x: NDArray[np.float32], labels: NDArray[np.intp], info: Info) -> None:
-        B, C = np.sqrt(8.0) / self.alpha, np.sqrt(2.0)
+        B, C = 1.0 / self.alpha, np.sqrt(2.0)
         approach(self.alpha, B, C, state.W, state.steps, x, labels, info.cost, info.correct)
 
     def _temperature(self, episode: int) -> float:
