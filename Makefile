@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce readings baseline controls capacity test test-lowest test-newest lock soak fuzz bench bench-data bench-streams examples example-rl docs dist format clean
+.PHONY: reproduce readings baseline controls capacity test test-lowest test-newest lock soak fuzz bench bench-data bench-streams bench-forecast examples example-rl docs dist format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
@@ -70,6 +70,10 @@ bench-data: .venv/.bench
 # River's data sets and models next to ours, in about twenty minutes: docs/streams.md.
 bench-streams: .venv/.bench
 	$(BIN)/python benchmarks/streams.py
+
+# Series step by step next to ReservoirPy, in about twenty minutes: docs/forecasting.md.
+bench-forecast: .venv/.bench
+	$(BIN)/python benchmarks/forecast.py $(ARGS)
 
 examples: .venv/.bench
 	for example in digits_by_row japanese_vowels blood_pressure drifting_odours reservoirpy_states; do \
