@@ -31,6 +31,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import optuna
 import reservoirpy
+from forecast_more import MORE
 from forecast_page import write_page
 from reservoirpy import datasets
 from reservoirpy.nodes import Reservoir, Ridge
@@ -40,7 +41,7 @@ import kenyon as kn
 N_NEURONS, TRIALS, STARTS, WARM_UP, LIMIT = 300, 20, 20, 200, 0.4
 SEEDS, TUNING_SEED = (0, 1, 2), 1000
 TUTORIAL = {"leak_rate": 0.3, "spectral_radius": 1.25, "input_gain": 1.0, "penalty": 1e-8}
-PARTS = Path(__file__).parent / "forecast_results"
+PARTS = Path("results") / "forecast"
 
 
 class Task(NamedTuple):
@@ -70,8 +71,8 @@ def lorenz(n: int, x0: Any = (1.0, 1.0, 1.0)) -> np.ndarray:
     return datasets.lorenz(n, x0=list(x0), h=0.02)
 
 
-def mackey_glass(n: int, tau: int, history: Any = None) -> np.ndarray:
-    return datasets.mackey_glass(n, tau=tau, seed=0, **({} if history is None else {"history": history}))
+def mackey_glass(n: int, tau: int, **start: Any) -> np.ndarray:
+    return datasets.mackey_glass(n, tau=tau, seed=0, **start)
 
 
 def exponent(run: Callable[[int, float], np.ndarray], pairs: int, first: int, last: int) -> float:
@@ -83,28 +84,40 @@ def exponent(run: Callable[[int, float], np.ndarray], pairs: int, first: int, la
     return float(np.mean(rates))
 
 
-def tasks() -> dict[str, Task]:
-    long = lorenz(9000)[1000:]
-    rate = exponent(lambda k, d: lorenz(700, long[300 * k] + d), 20, 50, 600)
-    found = {"Lorenz": next_step(long, 4000, 600, rate)}
-    for tau in (17, 30):
-        series = mackey_glass(9000, tau)[1000:]
+def lorenz_task() -> Task:
+    series = lorenz(9000)[1000:]
+    return next_step(series, 4000, 600, exponent(lambda k, d: lorenz(700, series[300 * k] + d), 20, 50, 600))
 
-        def run(k: int, d: float, series: np.ndarray = series, tau: int = tau) -> np.ndarray:
-            past = series[200 * k : 200 * k + 100].copy()
-            past[-1] += d
-            return mackey_glass(1600, tau, past)
 
-        rate = exponent(run, 20, 200, 1500)
-        found[f"Mackey-Glass {tau}"] = next_step(series, 4000, 1000, rate)
+def mackey_glass_task(tau: int) -> Task:
+    series = mackey_glass(9000, tau)[1000:]
+
+    def run(k: int, d: float) -> np.ndarray:
+        past = series[200 * k : 200 * k + 100, 0]
+        return mackey_glass(1600, tau, x0=past[-1] + d, history=past[:-1])
+
+    return next_step(series, 4000, 1000, exponent(run, 20, 200, 1500))
+
+
+def narma_task() -> Task:
     u, y = datasets.narma(6000, order=10, a1=0.3, a2=0.05, b=1.5, c=0.1, seed=0)
-    found["NARMA10"] = Task(scaled(u[-len(y) - 1 : -1], 4000), scaled(y, 4000), 4000)
-    found["Santa Fe laser"] = next_step(datasets.santafe_laser().astype(float), 4000)
+    return Task(scaled(u[10:], 4000), scaled(y, 4000), 4000)
+
+
+def sunspots_task() -> Task:
     from statsmodels.datasets import sunspots
 
-    years = sunspots.load().data["SUNACTIVITY"].to_numpy(float)[:, None]
-    found["sunspots"] = next_step(years, 200)
-    return found
+    return next_step(sunspots.load().data["SUNACTIVITY"].to_numpy(float)[:, None], 200)
+
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "Lorenz": lorenz_task,
+    "Mackey-Glass 17": lambda: mackey_glass_task(17),
+    "Mackey-Glass 30": lambda: mackey_glass_task(30),
+    "NARMA10": narma_task,
+    "Santa Fe laser": lambda: next_step(datasets.santafe_laser().astype(float), 4000),
+    "sunspots": sunspots_task,
+}
 
 
 class Kenyon:
@@ -232,7 +245,7 @@ def simple(task: Task) -> dict[str, float]:
 
 def compare(name: str) -> dict[str, Any]:
     """Return everything about one task."""
-    task = tasks()[name]
+    task = TASKS[name]()
     found: dict[str, Any] = {"simple": simple(task), "step": task.step, "horizon": task.horizon}
     found["Kenyon, defaults"] = measured("Kenyon", task, {})
     found["ReservoirPy, tutorial"] = measured("ReservoirPy", task, TUTORIAL)
@@ -244,11 +257,8 @@ def compare(name: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help="tasks, 'time', 'online', 'defaults' or 'page'; by default all")
-    from forecast_more import MORE
-
-    names = ["Lorenz", "Mackey-Glass 17", "Mackey-Glass 30", "NARMA10", "Santa Fe laser", "sunspots", *MORE]
-    PARTS.mkdir(exist_ok=True)
-    chosen = parser.parse_args().parts or [*names, "page"]
+    PARTS.mkdir(exist_ok=True, parents=True)
+    chosen = parser.parse_args().parts or [*TASKS, *MORE, "page"]
     for name in chosen:
         if name != "page":
             found = MORE[name]() if name in MORE else compare(name)

@@ -44,7 +44,7 @@ def learned(model):
     return [model.encoder_.scaling.shift, model.encoder_.scaling.factor, *model._reading()]
 
 
-for name, (kind, y) in KINDS.items():
+for name, (_, y) in KINDS.items():
     model = fitted(name)
     names = sorted(model.get_params(deep=False))
     case(name, lambda name=name, **settings: fitted(name, **settings), dict, {setting: OWN[setting] for setting in names},
