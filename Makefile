@@ -76,7 +76,7 @@ bench-forecast: .venv/.bench
 	$(BIN)/python benchmarks/forecast.py $(ARGS)
 
 examples: .venv/.bench
-	for example in digits_by_row japanese_vowels blood_pressure drifting_odours reservoirpy_states; do \
+	for example in digits_by_row japanese_vowels blood_pressure drifting_odours forecasting reservoirpy_states; do \
 		$(BIN)/python examples/$$example.py || exit 1; done
 
 example-rl: .venv/.examples
@@ -85,6 +85,7 @@ example-rl: .venv/.examples
 docs: .venv/.docs
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/pictures_your_data.py
+	$(BIN)/python docs/pictures_forecasting.py
 	$(BIN)/mkdocs build --strict
 
 # A wheel and a source package, checked; the wheel is then installed into an empty environment elsewhere and used there.

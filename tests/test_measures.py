@@ -39,7 +39,7 @@ def test_capacities_of_a_random_network_add_up_to_at_most_its_neurons():
         20, 0.7, 0.9, n_inputs=1, input_weights="gaussian", activation="tanh", bias_scale=0.5, seed=1
     )
     found = kn.information_capacity(reservoir, 15, n_steps=5000)
-    assert 5 < found.linear.sum() < 20
+    assert 3 < found.linear.sum() < 20
     assert 0.5 < found.quadratic.sum() < 20 - found.linear.sum()
     assert (np.tril(found.quadratic, -1) == 0).all()
 
@@ -100,7 +100,7 @@ def test_separation_is_the_gain_of_a_linear_network_without_memory():
     [
         (lambda: kn.memory_capacity(3), "reservoir"),
         (lambda: kn.memory_capacity(delay_line(7), -1), "max_delay"),
-        (lambda: kn.memory_capacity(delay_line(7), n_steps=10), "n_steps must be an integer of at least 16"),
+        (lambda: kn.memory_capacity(delay_line(7), n_steps=10), "n_steps must be an integer from 16"),
         (lambda: kn.lyapunov_exponent(delay_line(7), np.ones((200, 1))), "inputs must have more than 200 steps"),
         (lambda: kn.lyapunov_exponent(delay_line(7), np.ones((300, 2))), "inputs"),
         (lambda: kn.kernel_rank(delay_line(7), np.ones((3, 5, 2))), "series"),

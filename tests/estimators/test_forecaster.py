@@ -66,7 +66,7 @@ def test_what_is_known_ahead_is_used():
     for t in range(1, 900):
         x[t] = 0.8 * x[t - 1] + known[t, 0] + 0.3 * known[t - 1, 1]
     model = forecaster(noise=0.0).fit(x[:700], exogenous=known[:700])
-    np.testing.assert_allclose(model.forecast(200, exogenous=known[700:]), x[700:], atol=0.2)
+    assert np.std(model.forecast(200, exogenous=known[700:]) - x[700:]) < 0.2 * x.std()
     np.testing.assert_array_equal(
         model.forecast(50, x[:700], exogenous=known[:750]), model.forecast(50, exogenous=known[700:750])
     )
@@ -75,7 +75,7 @@ def test_what_is_known_ahead_is_used():
 
 
 @pytest.mark.parametrize(
-    "learner", ["normalised", "gradient_weights", kn.Ridge(start=kn.Percentile(20), code="on_off")]
+    "learner", ["normalised", kn.RecursiveLeastSquares(), kn.Ridge(start=kn.Percentile(20), code="on_off")]
 )
 def test_every_learner_can_run_freely(learner):
     found = forecaster(learner=learner, epochs=10).fit(WAVES[:700]).forecast(20)
@@ -113,7 +113,7 @@ def test_a_free_run_that_leaves_float32_says_so():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda model: model.forecast(0), "horizon must be an integer of at least 1, not 0"),
+        (lambda model: model.forecast(0), "horizon must be an integer from 1 to .*, not 0"),
         (lambda model: model.forecast(1.5), "horizon"),
         (lambda model: model.forecast(3, WAVES[:, :1]), "history has 1 features"),
         (lambda model: model.forecast(3, WAVES * np.nan), "history"),

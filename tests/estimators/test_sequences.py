@@ -7,7 +7,6 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import kenyon as kn
-from kenyon.estimators._every_step import BLOCK, CALIBRATION
 from tests import naive
 
 SMALL = {"n_neurons": 40, "random_state": 0}
@@ -129,10 +128,6 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been(tmp_path):
         for one in (model, loaded):
             one.partial_fit(X[n:], NUMBERS[n:], continued=True)
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-
-
-def test_blocks_are_smaller_than_what_units_are_taken_from():
-    assert BLOCK < CALIBRATION
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from kenyon.learning.rules import Regression, Supervised
 from kenyon.reservoir import Reservoir
 from kenyon.timing import LogUniform
 
-BLOCK = 256  # steps that are run, and learned, at a time
+BLOCK = 1024  # steps that are run, and learned, at a time
 CALIBRATION = 500  # steps that units are taken from; in a stream, scales too
 
 

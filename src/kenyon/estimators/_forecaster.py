@@ -78,7 +78,9 @@ class Forecaster(EveryStep):
         known = self._known("exogenous", exogenous, [len(values) for values in series], None)
         self._n_known = known[0].shape[1]
         if min(map(len, series)) < 2:
-            raise ValueError("X must have at least two steps in every series: one to learn from, one to predict")
+            raise ValueError(
+                "X must have at least two steps in every series, one to learn from and one to predict, not n_samples=1"
+            )
         shown = _paired(series, known)
         self._make_encoder(Series(shown), self._new_seed())
         rng, spread = _seeding.generator(self._seed, "forecaster", "noise"), noise * self._unit()
