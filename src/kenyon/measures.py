@@ -214,7 +214,7 @@ def separation(reservoir: Reservoir, series: ArrayLike, others: ArrayLike) -> Nu
     apart = np.sqrt(((s.astype(np.float64) - t) ** 2).sum(axis=(1, 2)))
     if not (apart > 0).all():
         raise ValueError(f"others must differ from series, but number {int(apart.argmin())} does not")
-    return np.sqrt(((V - U) ** 2).sum(axis=1)) / apart
+    return np.asarray(np.sqrt(((V - U) ** 2).sum(axis=1)) / apart)
 
 
 def _ends(name: str, reservoir: Reservoir, series: Any) -> Numbers:

@@ -22,13 +22,13 @@ from kenyon import _checks
 from kenyon.chunks import in_order
 from kenyon.estimators import _training
 from kenyon.estimators._base import TARGET, Estimator
-from kenyon.estimators._encoding import Scaling, standardisation
+from kenyon.estimators._encoding import Scaling, check_width, standardisation
 from kenyon.estimators._reading import reading_of
 from kenyon.estimators._series import Series
 from kenyon.estimators._settings import LearnerSettings
 from kenyon.estimators._training import Targets, Training
 from kenyon.kernels import one_episode
-from kenyon.kernels.every_step import Reading, follow, read
+from kenyon.kernels.every_step import ON_OFF, Reading, follow, read
 from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
@@ -44,6 +44,11 @@ class StepEncoder(NamedTuple):
 
     scaling: Scaling
     reservoir: Reservoir
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together, as those of a file may not: kernels check nothing."""
+        for part in self.scaling:
+            check_width(len(part), self.reservoir.n_inputs)
 
     @property
     def width(self) -> int:
@@ -67,6 +72,11 @@ class Ends(NamedTuple):
 
     V: NDArray[np.float32]  # (n_series, n_neurons)
     seen: NDArray[np.intp]  # (n_series,): steps so far
+
+    def check(self) -> None:
+        """Refuse arrays of a damaged file."""
+        if self.V.ndim != 2 or self.V.dtype != np.float32 or self.seen.shape != (len(self.V),):
+            raise ValueError("inconsistent ends of series")
 
     def copy(self) -> Ends:
         """Return these ends as arrays of their own."""
@@ -161,6 +171,7 @@ class EveryStep(LearnerSettings, Estimator, ABC):
         if found is None or len(found.seen) != n:
             before = "none" if found is None else len(found.seen)
             raise ValueError(f"continued=True needs as many series in X as there were before, {before}, not {n}")
+        check_width(found.V.shape[1], self.reservoir_.n_neurons)
         return found.copy()
 
     def _take(self, series: list[NDArray[Any]], targets: list[Targets], ends: Ends, n_steps: int | None) -> None:
@@ -226,7 +237,10 @@ class EveryStep(LearnerSettings, Estimator, ABC):
         """Return what was learned, as kernels read it; made once."""
         found: Reading | None = self.__dict__.get("_cached")
         if found is None:
-            self.__dict__["_cached"] = found = reading_of(self._up_to_now())
+            found = reading_of(self._up_to_now())
+            check_width(len(found.theta) // (2 if found.code == ON_OFF else 1), self.encoder_.width)
+            check_width(len(found.bias), self._n_outputs)
+            self.__dict__["_cached"] = found
         return found
 
     def _outputs(self, series: list[NDArray[Any]], ends: Ends, reading: Reading) -> list[NDArray[np.float64]]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks, _seeding
 from kenyon.estimators._base import TARGET
+from kenyon.estimators._encoding import check_width
 from kenyon.estimators._every_step import EveryStep
 from kenyon.estimators._reading import scaled
 from kenyon.estimators._series import Series, check_sequences
@@ -30,6 +31,11 @@ class Pasts(NamedTuple):
     V: NDArray[np.float32]  # (n, n_neurons): states that have heard all but the last step
     last: NDArray[np.float64]  # (n, n_channels): that step
     form: str  # of what they came from: "one", "flat" (one without a dimension for channels), "stack" or "list"
+
+    def check(self) -> None:
+        """Refuse arrays of a damaged file."""
+        if self.V.ndim != 2 or self.V.dtype != np.float32 or self.last.ndim != 2 or len(self.last) != len(self.V):
+            raise ValueError("inconsistent pasts")
 
 
 @dataclass(eq=False, repr=False)
@@ -127,6 +133,7 @@ class Forecaster(EveryStep):
 
     def _run_on(self, pasts: Pasts, ahead: Arrays, horizon: int) -> NDArray[np.float64]:
         scaling, n = self.encoder_.scaling, self._n_outputs
+        check_width(pasts.V.shape[1], self.reservoir_.n_neurons)
         known = np.stack([scaling.apply(np.hstack([np.zeros((horizon, n)), values]))[:, n:] for values in ahead])
         start = scaling.apply(np.hstack([pasts.last, np.zeros((len(pasts.last), self._n_known))]))[:, :n]
         networks = self.reservoir_._network, self.reservoir_._sorted
