@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce readings baseline controls capacity test test-lowest test-newest lock soak fuzz bench bench-data bench-streams examples example-rl docs dist format clean
+.PHONY: reproduce readings baseline controls capacity test test-lowest test-newest lock soak fuzz bench bench-data bench-streams bench-forecast examples example-rl docs dist format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
@@ -71,8 +71,12 @@ bench-data: .venv/.bench
 bench-streams: .venv/.bench
 	$(BIN)/python benchmarks/streams.py
 
+# Series step by step next to ReservoirPy, in about twenty minutes: docs/forecasting.md.
+bench-forecast: .venv/.bench
+	$(BIN)/python benchmarks/forecast.py $(ARGS)
+
 examples: .venv/.bench
-	for example in digits_by_row japanese_vowels blood_pressure drifting_odours reservoirpy_states; do \
+	for example in digits_by_row japanese_vowels blood_pressure drifting_odours forecasting reservoirpy_states; do \
 		$(BIN)/python examples/$$example.py || exit 1; done
 
 example-rl: .venv/.examples
@@ -81,6 +85,7 @@ example-rl: .venv/.examples
 docs: .venv/.docs
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/pictures_your_data.py
+	$(BIN)/python docs/pictures_forecasting.py
 	$(BIN)/mkdocs build --strict
 
 # A wheel and a source package, checked; the wheel is then installed into an empty environment elsewhere and used there.

@@ -201,3 +201,16 @@ def prelearn(learner, V, labels, source, n_classes, method, n_starts=10):
         costs.append(kept)
     means = np.mean(costs, axis=0)
     return ends[np.argmin(means)], ends, means
+
+
+def free_run(reservoir, bias, V, start, ahead, say, n_steps):
+    """What a network of leaky tanh or relu neurons says that hears what it said: `say(z)` of z = [V, s, 1]."""
+    W, W_in = reservoir.W.toarray().astype(np.float64), reservoir.W_in.toarray().astype(np.float64)
+    f = np.tanh if reservoir.activation == "tanh" else lambda drive: np.maximum(0, drive)
+    y, said = start, []
+    for step in range(n_steps):
+        s = np.concatenate([y, ahead[step]])
+        V = (1 - reservoir.leak_rate) * V + reservoir.leak_rate * f(W_in @ s + W @ V + bias)
+        y = say(np.concatenate([V, s, [1.0]]))
+        said.append(y)
+    return np.array(said)

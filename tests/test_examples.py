@@ -59,3 +59,10 @@ def test_reservoirpy_states(capsys):
     assert normalised > plain
     assert normalised > 0.9
     assert ridge > 0.9
+
+
+def test_forecasting(capsys):
+    text = printed("forecasting", capsys)
+    known, unknown = scores(text, "R²")
+    assert scores(text, "median error")[0] < 0.1
+    assert known > 0.9 > unknown

@@ -1,10 +1,13 @@
 # The public names, each once. `__init__.py` loads them from these modules when they are first asked for.
 from kenyon._version import __version__ as __version__
 from kenyon.estimators import CodeDisplay as CodeDisplay
+from kenyon.estimators import Forecaster as Forecaster
 from kenyon.estimators import LearningCurveDisplay as LearningCurveDisplay
 from kenyon.estimators import ReservoirClassifier as ReservoirClassifier
 from kenyon.estimators import ReservoirRegressor as ReservoirRegressor
 from kenyon.estimators import ReservoirTransformer as ReservoirTransformer
+from kenyon.estimators import SequenceClassifier as SequenceClassifier
+from kenyon.estimators import SequenceRegressor as SequenceRegressor
 from kenyon.estimators import ThresholdReadout as ThresholdReadout
 from kenyon.estimators import ThresholdRegressor as ThresholdRegressor
 from kenyon.estimators import ThresholdsDisplay as ThresholdsDisplay
@@ -37,6 +40,12 @@ from kenyon.learning.state import Percentile as Percentile
 from kenyon.learning.training import train as train
 from kenyon.learning.training import train_in_turn as train_in_turn
 from kenyon.matching import matched_gain as matched_gain
+from kenyon.measures import generalisation_rank as generalisation_rank
+from kenyon.measures import information_capacity as information_capacity
+from kenyon.measures import kernel_rank as kernel_rank
+from kenyon.measures import lyapunov_exponent as lyapunov_exponent
+from kenyon.measures import memory_capacity as memory_capacity
+from kenyon.measures import separation as separation
 from kenyon.metrics import episodes_to_reach as episodes_to_reach
 from kenyon.metrics import overlap as overlap
 from kenyon.metrics import specificity as specificity

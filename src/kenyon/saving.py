@@ -26,7 +26,10 @@ KEY = "kenyon"
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
 LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Normalised"
 CLASSES = {  # that a model is made of, by module
-    "estimators": "ReservoirClassifier ReservoirRegressor ReservoirTransformer ThresholdReadout ThresholdRegressor",
+    "estimators": "Forecaster ReservoirClassifier ReservoirRegressor ReservoirTransformer SequenceClassifier "
+    "SequenceRegressor ThresholdReadout ThresholdRegressor",
+    "estimators._every_step": "Ends StepEncoder",
+    "estimators._forecaster": "Pasts",
     "estimators._training": "Named Training Units",
     "estimators._pooling": "Pooling",
     "estimators._encoding": "RowEncoder RunningScaling Scaling SeriesEncoder",
@@ -44,7 +47,7 @@ CLASSES = {  # that a model is made of, by module
     "timing": "Delays LogUniform",
 }
 MODULES = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
-WORK_SPACE = ("_live", "_room")  # attributes of an estimator that are made again when they are needed
+WORK_SPACE = ("_cached", "_live", "_room")  # attributes of an estimator that are made again when they are needed
 BY_ATTRIBUTES = {*CLASSES["estimators"].split()}  # built without their constructors
 
 

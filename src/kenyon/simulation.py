@@ -11,8 +11,10 @@ from scipy import sparse
 
 from kenyon.chunks import chunks, drain, equal_lengths, in_order, padded
 from kenyon.kernels import many_episodes, one_episode
+from kenyon.kernels.every_step import Reading
+from kenyon.kernels.free_run import free_run, free_runs
 from kenyon.kernels.inputs import NO_TAPS, Episodes, taps, trace, work_space
-from kenyon.kernels.lanes import LANES, Rows, Rows8, Rows16, Rows32
+from kenyon.kernels.lanes import LANES, WIDTHS, Rows, Rows8, Rows16, Rows32, aligned
 from kenyon.kernels.many_episodes import Network, network, simulate, simulate_pooled
 from kenyon.kernels.neurons import ACTIVATIONS
 from kenyon.kernels.one_episode import SortedNetwork, simulate_one, simulate_one_pooled, sorted_network
@@ -130,6 +132,35 @@ def run_pooled(
 
     drain(in_order(job, chunks(len(series), chunk_size(n_neurons, len(series), threads)), threads))
     return out, all(fine)
+
+
+def run_freely(
+    networks: tuple[Network, SortedNetwork],
+    reading: Reading,
+    V: NDArray[np.float32],
+    start: NDArray[np.float32],
+    ahead: NDArray[np.float32],
+    threads: int,
+) -> tuple[NDArray[np.float64], int]:
+    """Return what networks say that run freely, shape (n, n_steps, n_outputs), and for how many steps all are finite.
+
+    Arguments as in `free_runs`.
+    """
+    (n, n_neurons), n_steps, n_inputs = V.shape, ahead.shape[1], start.shape[1] + ahead.shape[2]
+    out = np.empty((n, n_steps, start.shape[1]))
+    n_rows = n_neurons + n_inputs + networks[0].biased
+
+    def job(runs: slice) -> int:
+        given = start[runs], np.ascontiguousarray(ahead[runs])
+        if n <= FEW_EPISODES:
+            work = one_episode.work_space(networks[1], n_rows - n_neurons)
+            return int(free_run(networks[1], reading, work, V[runs][0], given[0][0], given[1][0], out[runs][0]))
+        rows = _rows(n)
+        state, new = (rows(aligned(n_rows, WIDTHS[rows])) for _ in range(2))
+        return int(free_runs(networks[0], reading, state, new, V[runs], *given, out[runs]))
+
+    width = 1 if n <= FEW_EPISODES else WIDTHS[_rows(n)]
+    return out, min(in_order(job, chunks(n, width), threads))
 
 
 def _rows(n_episodes: int) -> type[Rows]:

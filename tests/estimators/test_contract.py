@@ -14,6 +14,15 @@ import kenyon as kn
 from tests.estimators.data import objects, sines
 
 SMALL = {"n_neurons": 100}
+ROWS_ARE_STEPS = dict.fromkeys(
+    ("check_methods_sample_order_invariance", "check_methods_subset_invariance"),
+    "rows are the steps of one series, and what is said of one depends on those before it",
+)
+ALONG_A_SERIES = {
+    kn.SequenceRegressor: ROWS_ARE_STEPS,
+    kn.SequenceClassifier: ROWS_ARE_STEPS,
+    kn.Forecaster: {"check_fit1d": "a series without a dimension for channels is welcome"},
+}
 
 
 @pytest.mark.filterwarnings(
@@ -32,7 +41,14 @@ SMALL = {"n_neurons": 100}
         kn.ThresholdReadout("gradient_weights"),
         kn.ThresholdRegressor(),
         kn.ThresholdRegressor("ridge"),
-    ]
+        *(
+            kind(learner, n_neurons=30, washout=0)
+            for kind in (kn.SequenceRegressor, kn.SequenceClassifier)
+            for learner in ("ridge", "normalised")
+        ),
+        kn.Forecaster(n_neurons=30, washout=2),
+    ],
+    expected_failed_checks=lambda estimator: ALONG_A_SERIES.get(type(estimator), {}),
 )
 def test_scikit_learns_own_checks_pass(estimator, check):
     check(estimator)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import kenyon as kn
 from kenyon import connectivity, envs
 from kenyon.paper.reproduce import reproduce
-from tests.reliability import cases_estimators, cases_learning, cases_runs  # noqa: F401 (they fill the registry)
+from tests.reliability import cases_learning, cases_runs, cases_sequences  # noqa: F401 (they fill the registry)
 from tests.reliability.cases_model import FOLDER, RESERVOIR, TASK, saved
 from tests.reliability.registry import CASES, fingerprint, leaves
 from tests.reliability.strategies import clothes

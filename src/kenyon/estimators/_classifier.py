@@ -151,7 +151,7 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
     def _declared_classes(self, labels: NDArray[Any], classes: Any, first: bool) -> NDArray[Any]:
         """Return all classes that are known from now on, refusing labels that were not declared."""
         if classes is not None:
-            known = self._known(classes)
+            known = check_classes(classes)
             if len(known) < 2:
                 raise ValueError(f"classes contains only one class, {known[0]!r}; at least two are needed")
             if not first and not np.array_equal(known, self.classes_):
@@ -223,27 +223,7 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
             return float(accuracy_score(labels, predicted, sample_weight=weights))
 
     def _labels(self, y: Any) -> NDArray[Any]:
-        check_given(self, y)
-        with naming("y"):
-            labels = column_or_1d(y, warn=True)
-        for i, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
-            if label is None or label != label:
-                raise ValueError(f"y[{i}] is a missing label ({label}); remove the series")
-        with np.errstate(over="ignore"):  # infinities are refused below
-            sizes = np.abs(labels.astype(np.float64)) if labels.dtype.kind == "f" else np.zeros(0)
-        if not (sizes <= 2.0**53).all():
-            raise ValueError(f"y must hold labels; numbers must be whole and up to 2^53, not {labels[sizes.argmax()]}")
-        with naming("y"):
-            check_classification_targets(labels)
-        return np.asarray(labels)
-
-    def _known(self, classes: ArrayLike) -> NDArray[Any]:
-        check_unmasked("classes", classes)
-        with naming("classes"):
-            known = np.unique(column_or_1d(classes))
-        if len(known) == 0 or (known.dtype.kind in "fc" and np.isnan(known).any()):
-            raise ValueError(f"classes must hold all labels that may occur, none missing, not {known.tolist()}")
-        return known
+        return check_labels(self, y)
 
     def _check_classes(self, classes: NDArray[Any], counts: Numbers) -> None:
         if len(classes) < 2:
@@ -275,6 +255,33 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
 
     def _score(self, y: Numbers, targets: Targets, weights: Numbers) -> float:
         return float(np.average(y.argmax(axis=1) == targets, weights=weights))
+
+
+def check_labels(estimator: Any, y: Any) -> NDArray[Any]:
+    """Return y as labels, shape (n,), none missing."""
+    check_given(estimator, y)
+    with naming("y"):
+        labels = column_or_1d(y, warn=True)
+    for i, label in enumerate(labels if labels.dtype.kind in "fO" else ()):
+        if label is None or label != label:
+            raise ValueError(f"y[{i}] is a missing label ({label}); remove the series")
+    with np.errstate(over="ignore"):  # infinities are refused below
+        sizes = np.abs(labels.astype(np.float64)) if labels.dtype.kind == "f" else np.zeros(0)
+    if not (sizes <= 2.0**53).all():
+        raise ValueError(f"y must hold labels; numbers must be whole and up to 2^53, not {labels[sizes.argmax()]}")
+    with naming("y"):
+        check_classification_targets(labels)
+    return np.asarray(labels)
+
+
+def check_classes(classes: ArrayLike) -> NDArray[Any]:
+    """Return all labels that may occur, sorted."""
+    check_unmasked("classes", classes)
+    with naming("classes"):
+        known = np.unique(column_or_1d(classes))
+    if len(known) == 0 or (known.dtype.kind in "fc" and np.isnan(known).any()):
+        raise ValueError(f"classes must hold all labels that may occur, none missing, not {known.tolist()}")
+    return known
 
 
 def _family(labels: NDArray[Any]) -> str:

@@ -168,29 +168,41 @@ class RegressorPart(RegressorMixin, StreamingEstimator):
         mean = np.average(columns, axis=0, weights=sample.weights)
         sd = np.sqrt(np.average((columns - mean) ** 2, axis=0, weights=sample.weights))
         self._flat, self._target_moments = targets.ndim == 1, no_moments(0)
-        self.target_shift_ = mean
-        self.target_scale_ = np.where(inverse(sd, mean) > 0, sd, np.where(mean == 0, 1.0, np.abs(mean)))
+        self.target_shift_, self.target_scale_ = mean, target_size(mean, sd)
 
     def _as_learned(self, targets: Targets) -> NDArray[np.float32]:
-        scaled = (
-            (targets.astype(np.float64).reshape(len(targets), -1) - self.target_shift_) / self.target_scale_ * TARGET
-        )
-        if not (np.abs(scaled) <= _checks.BIG).all():
-            raise ValueError(f"y has targets more than {_checks.BIG:g} times as large as those first fitted to")
-        return np.asarray(scaled, np.float32)
+        return scaled_targets(targets, self.target_shift_, self.target_scale_)
 
     def _targets(self, y: Any) -> NDArray[np.float64]:
-        check_given(self, y)
-        with naming("y"):
-            targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        if targets.ndim not in (1, 2) or targets.size == 0:
-            raise ValueError(f"y must have shape (n,) or (n, n_outputs), not {targets.shape}")
-        if np.abs(targets).max() > LARGEST_VALUE:
-            raise ValueError(f"y must be within ±{LARGEST_VALUE:g}, not {np.abs(targets).max():g}")
-        return np.asarray(targets)
+        return check_targets(self, y)
 
     def _score(self, y: Numbers, targets: Targets, weights: Numbers) -> float:
         wanted = targets.astype(np.float64)
         mean = np.average(wanted, axis=0, weights=weights)
         error, total = (float(np.average((wanted - other) ** 2, axis=0, weights=weights).sum()) for other in (y, mean))
         return 1.0 - error / max(total, np.finfo(float).tiny)
+
+
+def target_size(mean: Numbers, sd: Numbers) -> Numbers:
+    """Return the unit of targets: their deviation or, if they do not vary, their size."""
+    return np.where(inverse(sd, mean) > 0, sd, np.where(mean == 0, 1.0, np.abs(mean)))
+
+
+def check_targets(estimator: Any, y: Any) -> NDArray[np.float64]:
+    """Return y as real targets, shape (n,) or (n, n_outputs)."""
+    check_given(estimator, y)
+    with naming("y"):
+        targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if targets.ndim not in (1, 2) or targets.size == 0:
+        raise ValueError(f"y must have shape (n,) or (n, n_outputs), not {targets.shape}")
+    if np.abs(targets).max() > LARGEST_VALUE:
+        raise ValueError(f"y must be within ±{LARGEST_VALUE:g}, not {np.abs(targets).max():g}")
+    return np.asarray(targets)
+
+
+def scaled_targets(targets: Targets, shift: Numbers, scale: Numbers) -> NDArray[np.float32]:
+    """Return targets as learners are told them, shape (n, n_outputs)."""
+    scaled = (targets.astype(np.float64).reshape(len(targets), -1) - shift) / scale * TARGET
+    if not (np.abs(scaled) <= _checks.BIG).all():
+        raise ValueError(f"y has targets more than {_checks.BIG:g} times as large as those first fitted to")
+    return np.asarray(scaled, np.float32)

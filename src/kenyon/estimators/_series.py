@@ -136,13 +136,23 @@ def check_series(estimator: Any, X: Any, *, reset: bool) -> Series:
     kind = "series" if is_list or getattr(values, "ndim", None) == 3 else "rows"
     if not reset and kind != estimator.input_kind_:
         _refuse_kind(estimator, values, kind)
-    if kind == "rows":
-        series = check_rows(estimator, values, reset=reset)
-    else:
-        series = Series(_check_list(values, names_of(X, len(values))) if is_list else _check_stack(values))
-        named = is_list and columns(values[0]) is not None
-        _check_features(estimator, values[0] if named else series.values[0], series, reset=reset)
+    series = _read(estimator, X, values, is_list, reset=reset)
     estimator.input_kind_ = kind
+    return series
+
+
+def check_sequences(estimator: Any, X: Any, *, reset: bool) -> Series:
+    """Return X as `Series` whose static rows are the steps of one series; set or compare the features as above."""
+    values = unpack(X)
+    return _read(estimator, X, values, _is_list_of_series(values), reset=reset)
+
+
+def _read(estimator: Any, X: Any, values: Any, is_list: bool, *, reset: bool) -> Series:
+    if not is_list and getattr(values, "ndim", None) != 3:
+        return check_rows(estimator, values, reset=reset)
+    series = Series(_check_list(values, names_of(X, len(values))) if is_list else _check_stack(values))
+    named = is_list and columns(values[0]) is not None
+    _check_features(estimator, values[0] if named else series.values[0], series, reset=reset)
     return series
 
 

@@ -197,12 +197,16 @@ def begin(
     *,
     signed: bool,
     n_parts: int,
+    constant: bool = False,
 ) -> Training:
     """Begin to learn with calibration states V; for `signed` states 0 does not mean rest.
 
-    States are `n_parts` things of different size, each of all neurons.
+    States are `n_parts` things of different size, each of all neurons. If one of them is `constant`, nobody needs an
+    intercept.
     """
     chosen, named = pick(learner, rule), isinstance(learner, (str, Named))
+    if constant and isinstance(chosen, Ridge):
+        chosen = replace(chosen, intercept=False)
     units = _units(chosen, V, signed, n_parts)
     U = units.apply(V)
     if isinstance(chosen, Learner) and isinstance(chosen.start, str):

@@ -115,9 +115,12 @@ class Ridge:
         unknown = np.full(len(x), np.nan, np.float32)
         return state, Info(unknown, unknown)
 
-    def readout(self, state: RidgeState) -> Readout:
-        """Solve for the weights, and for the intercept if there is one."""
-        theta, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
+    def solution(self, state: RidgeState, penalties: Array = PENALTIES) -> tuple[Array, Array | None]:
+        """Return weights (N, n_outputs) and the intercept, if there is one, in double precision.
+
+        `penalties` are the candidates for cross-validation.
+        """
+        _, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
         mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
         if self.intercept and n:
             mean, mean_y = sum_x / n, sum_wanted / n
@@ -128,9 +131,14 @@ class Ridge:
         elif self.penalty is not None and not self.intercept:
             W = _solve(gram, cross, self.penalty)
         else:  # centred sums may be singular
-            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept)
-        bias = mean_y - mean @ W if self.intercept else None
-        held = np.zeros(len(gram), np.float32) if theta is None else theta
+            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept, penalties)
+        return W, mean_y - mean @ W if self.intercept else None
+
+    def readout(self, state: RidgeState) -> Readout:
+        """Solve for the weights, and for the intercept if there is one."""
+        W, bias = self.solution(state)
+        theta, n = state.theta, state.n
+        held = np.zeros(len(W), np.float32) if theta is None else theta
         temperature = float(self.rule.temperatures(int(n), 1)[0])
         weights = _checks.single("weights", W.T)
         code = self.code or CODES[0]
@@ -188,7 +196,9 @@ def _solve(gram: Array, cross: Array, penalty: float) -> Array:
             return np.asarray(linalg.lstsq(gram, cross)[0])
 
 
-def _solve_by_eigenvalues(gram: Array, cross: Array, penalty: float | None, square: float, n: float) -> Array:
+def _solve_by_eigenvalues(
+    gram: Array, cross: Array, penalty: float | None, square: float, n: float, penalties: Array
+) -> Array:
     """Return W^T, shape (N, n_outputs). BLAS is kept to one thread, so that the bits do not depend on their number."""
     with threadpool_limits(1, "blas"):
         d, U = linalg.eigh(gram)
@@ -196,8 +206,8 @@ def _solve_by_eigenvalues(gram: Array, cross: Array, penalty: float | None, squa
         C = U.T @ cross
         total = max(float(d.sum()), np.finfo(float).tiny)
         if penalty is None:
-            scores = [_cross_validation(d, C, square, n, share * total) for share in PENALTIES]
-            penalty = float(PENALTIES[int(np.argmin(scores))])
+            scores = [_cross_validation(d, C, square, n, share * total) for share in penalties]
+            penalty = float(penalties[int(np.argmin(scores))])
         return np.asarray(U @ (C / (d + max(penalty * total, np.finfo(float).eps * total))[:, None]))
 
 
