@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
 from kenyon import _checks
-from kenyon.estimators._encoding import RunningScaling
+from kenyon.estimators._choice import AUTO
+from kenyon.estimators._encoding import RunningScaling, SeriesEncoder
 from kenyon.estimators._neurons import readout_outputs
 from kenyon.estimators._series import Series, check_series
 from kenyon.estimators._streaming import StreamingEstimator
@@ -28,9 +29,13 @@ class StepsPart(StreamingEstimator):
 
     @property
     def _at_each_step(self) -> bool:
-        words = [vars(self)[name] for name in ("activation", "pooling")]  # of the part that takes series
-        plain = all(isinstance(word, str) for word in words) and words == ["relu", "last"]
-        return plain and vars(self)["delays"] is None
+        encoder: SeriesEncoder | None = vars(self).get("encoder_")
+        if encoder is not None:
+            reservoir = encoder.reservoir
+            return encoder.pooling.plain and reservoir.activation == "relu" and reservoir.delays is None
+        plain = {"activation": ("relu",), "pooling": (AUTO, "last"), "delays": (AUTO, None)}
+        given = {name: vars(self)[name] for name in plain}  # of the part that takes series
+        return all(isinstance(value, str | None) and value in plain[name] for name, value in given.items())
 
     def feed(self, x: ArrayLike, key: Hashable = None) -> Self:
         """Show the reservoir one more step of a series.
@@ -46,8 +51,8 @@ class StepsPart(StreamingEstimator):
         _check_key(key)
         if not self._at_each_step:
             raise ValueError(
-                "series cannot be fed step by step with delays, activation='tanh' or a pooling other than 'last': "
-                "these are read at the end"
+                "series cannot be fed step by step with delays, activation='tanh' or a pooling other than 'last', such "
+                "as fit chooses by default: these are read at the end. Set pooling='last'"
             )
         steps = self._step(x)
         if not hasattr(self, "_training"):
