@@ -52,7 +52,7 @@ def stretched(series: list[NDArray[np.float64]], length: int) -> NDArray[np.floa
 
 
 def _from_archive(name: str, part: str) -> tuple[list[NDArray[np.float64]], NDArray[np.generic]]:
-    table = np.genfromtxt(ARCHIVE / f"{name}_{part}.tsv", delimiter="\t")
+    table = np.loadtxt(ARCHIVE / f"{name}_{part}.tsv", delimiter="\t")
     return [_whole(row)[:, None] for row in table[:, 1:]], table[:, 0].astype(int)
 
 
