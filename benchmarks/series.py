@@ -8,13 +8,14 @@ Then docs/series.md and its picture are written from what there is.
 
 import argparse
 import json
-from itertools import product
 from pathlib import Path
 
-from series_data import Split, load
+from series_data import load
 from series_models import MODELS, Measured, affordable
 from series_page import write
 from series_plan import CHOSEN_ON, GOALS, REPORTED, SEEDS
+
+WARM_UP = 40  # series of each part
 
 
 def main() -> None:
@@ -32,25 +33,21 @@ def main() -> None:
 
 
 def run(out: Path, models: list[str], sets: list[str]) -> None:
-    """Run what has no file yet, the smallest sets first."""
-    splits = {name: load(name) for name in sets}
-    order = sorted(sets, key=lambda name: splits[name].n_steps)
-    warm_up(models, splits[order[0]])
-    for model, name in product(models, order):
-        for seed in range(SEEDS if name in GOALS and model.startswith("Kenyon") else 1):
-            file = out / f"{name}-{model.replace(' ', '-').replace(',', '')}-{seed}.json"
-            if file.exists() or not affordable(model, splits[name]):
-                continue
-            measured = MODELS[model](splits[name], seed)
-            file.write_text(json.dumps({"key": [name, model, seed], **measured._asdict()}))
-            print(f"{name:<30}{model:<24}{seed}  " + "  ".join(f"{value:8.3f}" for value in measured), flush=True)
-
-
-def warm_up(models: list[str], split: Split) -> None:
-    """Let everything compile before it is timed."""
-    for model in models:
-        if affordable(model, split):
-            MODELS[model](split, 0)
+    """Run what has no file yet, set by set."""
+    warm: set[str] = set()
+    for name in sets:
+        split = load(name)
+        for model in models:
+            for seed in range(SEEDS if name in GOALS and model.startswith("Kenyon") else 1):
+                file = out / f"{name}-{model.replace(' ', '-').replace(',', '')}-{seed}.json"
+                if file.exists() or not affordable(model, split):
+                    continue
+                if model not in warm:  # whatever has to be compiled is, before it is timed
+                    MODELS[model](split.some(WARM_UP), 0)
+                    warm.add(model)
+                measured = MODELS[model](split, seed)
+                file.write_text(json.dumps({"key": [name, model, seed], **measured._asdict()}))
+                print(f"{name:<30}{model:<24}{seed}  " + "  ".join(f"{value:8.3f}" for value in measured), flush=True)
 
 
 if __name__ == "__main__":

