@@ -64,8 +64,10 @@ bench: .venv/.peers
 	$(BIN)/python benchmarks/environments.py
 	$(BIN)/python benchmarks/experiments.py
 
+# Learners on eleven sets; then 59 sets of series next to aeon's models and ReservoirPy: docs/series.md. A stopped run goes on where it was.
 bench-data: .venv/.bench
 	$(BIN)/python benchmarks/your_data.py
+	$(BIN)/python benchmarks/series.py $(ARGS)
 
 # River's data sets and models next to ours, in about twenty minutes: docs/streams.md.
 bench-streams: .venv/.bench

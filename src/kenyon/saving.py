@@ -39,7 +39,7 @@ CLASSES = {  # that a model is made of, by module
     "learning.controls": "RLSState RecursiveLeastSquares",
     "learning.learners": LEARNERS,
     "learning.protocol": "Source",
-    "learning.ridge": "Ridge RidgeState",
+    "learning.ridge": "Ridge RidgeRows RidgeState",
     "learning.rules": "QLearning Regression Schedule Supervised",
     "learning.state": "Percentile State",
     "readout": "Readout",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 CALIBRATION_SERIES = 1000  # series that units and starts are taken from
 TARGET = 10.0  # size of the outputs wanted
+Known = tuple[Indices, NDArray[np.float32]]  # numbers of series, and their states
 
 
 def random_numbers(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
@@ -77,10 +78,9 @@ class Estimator(BaseEstimator):
     def _new_seed(self) -> int:
         return int(random_numbers(self.random_state).randint(2**31 - 1))
 
-    def _calibrate(self, series: Series | Selection, seed: int) -> NDArray[np.float32]:
-        """Return the states of some of the series, which units and thresholds are taken from."""
-        some = np.sort(np.random.default_rng(seed).permutation(len(series))[:CALIBRATION_SERIES])
-        return self._encode(series.take(some))
+    def _some(self, n: int, seed: int) -> Indices:
+        """Return the numbers of some of n series, which units and thresholds are taken from."""
+        return np.sort(np.random.default_rng(seed).permutation(n)[:CALIBRATION_SERIES])
 
     def _encode(self, series: Series) -> NDArray[np.float32]:
         states = [self.encoder_.states(series.take(part), self._threads()) for part in chunks(len(series))]
@@ -108,8 +108,8 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         """Return the validated input; y, if given, must have the same index."""
 
     @abstractmethod
-    def _encoder(self, series: Any, seed: int) -> Any:
-        """Return what turns series into states, suited to these `Series` or `Selection`."""
+    def _encoder(self, series: Any, seed: int, whole: bool = True) -> Any:
+        """Return what turns series into states, suited to these: the `whole` of them, or a beginning."""
 
     @abstractmethod
     def _score(self, y: Numbers, targets: Targets, weights: Numbers) -> float:
@@ -162,14 +162,19 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
             check_shows(weights)
         return series, targets, weights
 
-    def _begin(self, series: Series, sample: Sample, n_outputs: int) -> None:
-        """Calibrate on these series, each as often as its weight says, and start with empty weights."""
+    def _begin(self, series: Series, sample: Sample, n_outputs: int, whole: bool = True) -> Known:
+        """Calibrate on these series, each as often as its weight says, and start with empty weights.
+
+        Return the numbers of those that were simulated, and their states.
+        """
         self._forget(self._new_seed())
         drawn = Selection(series, sample.draw(_seeding.generator(self._seed, "estimator", "calibration")))
-        self.encoder_ = self._encoder(drawn, self._seed)
-        V = self._calibrate(drawn, self._seed)
-        options = {"signed": self._signed, "n_parts": self.encoder_.n_parts}
+        self.encoder_ = self._encoder(drawn, self._seed, whole)
+        some = self._some(len(drawn), self._seed)
+        V = self._encode(drawn.take(some))
+        options = {"signed": self._signed, "alike": self.encoder_.alike}
         self._training = _training.begin(self._suited, V, n_outputs, self._rule, self._seed, **options)
+        return drawn.numbers[some], V
 
     def _forget(self, seed: int) -> None:
         """Begin with nothing."""
@@ -178,13 +183,16 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         self._seed, self._passes = seed, 0
         self.learning_curve_ = {"epoch": np.empty(0, int), "training": np.empty(0)}
 
-    def _states(self, series: Series) -> States:
+    def _states(self, series: Series, known: Known | None = None) -> States:
         units, threads = self._training.units, self._threads()
 
         def make(numbers: Indices) -> NDArray[np.float32]:
             return units.apply(self.encoder_.states(series.take(numbers), threads))
 
-        return States(make, len(series), self.encoder_.width)
+        states = States(make, len(series), self.encoder_.width)
+        if known is not None:
+            states.keep(known[0], units.apply(known[1]))
+        return states
 
     def _held_out(self, targets: Targets, among: Indices) -> tuple[Indices, Indices]:
         """Return the numbers of the series to learn from, and of those held out: at least one of each class."""
@@ -208,14 +216,13 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
 
         While learning, the weight of each series is multiplied by its factor.
         """
-        if not self._continues:
-            self._begin(series, sample, n_outputs)
+        known = None if self._continues else self._begin(series, sample, n_outputs)
         self._training = self._training.settled()
         training, seen, held = self._training, sample.numbers, None
         epochs = 1 if training.closed_form else self.epochs
         if self.early_stopping and not training.closed_form:
             seen, held = self._held_out(targets, seen)
-        data = Examples(self._states(series), targets, *sample.by_number(len(series), factors))
+        data = Examples(self._states(series, known), targets, *sample.by_number(len(series), factors))
         n_episodes = training.seen + epochs * round(float(data.weights[seen].sum()))
         best, curve, scores = training, [], []
         with show_progress(epochs * len(seen), bool(self.verbose)) as advance:

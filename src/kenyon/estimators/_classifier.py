@@ -45,8 +45,7 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
             Static rows (n, features), series (n, T, features), or a list, dict or pandas Series of series (T_k,
             features). Column names of DataFrames are remembered and compared.
         y
-            A label for each series: at least two classes, each of which occurs at least twice. If it has an index, it
-            must be that of X.
+            A label for each series, of at least two classes. If it has an index, it must be that of X.
         sample_weight
             A weight for each series, by default 1. A weight of 2 is the same as listing the series twice, and one of 0
             the same as leaving it out; fractions count by chance. Weights that average below 1 are taken as shares:
@@ -58,7 +57,7 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
         weights = in_shows(weights)
         with naming("y"):
             classes, codes = np.unique(labels, return_inverse=True)
-        self._check_classes(classes, np.maximum(np.bincount(codes), np.bincount(codes, weights)))
+        self._check_classes(classes)
         self.classes_, self._declared = classes, False
         self.__dict__.pop("_kept", None)
         factors = self._factors(classes, labels, codes, weights)
@@ -225,15 +224,9 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
     def _labels(self, y: Any) -> NDArray[Any]:
         return check_labels(self, y)
 
-    def _check_classes(self, classes: NDArray[Any], counts: Numbers) -> None:
+    def _check_classes(self, classes: NDArray[Any]) -> None:
         if len(classes) < 2:
             raise ValueError(f"y contains only one class, {classes[0]!r}; at least two are needed")
-        if counts.min() < 2:
-            label = classes[counts.argmin()]
-            raise ValueError(
-                f"y contains the label {label!r} only once; fit needs each label at least twice, to learn it and to "
-                "check it. Remove it, or use partial_fit, which has no such limit"
-            )
         if self._continues and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"warm_start continues with classes {self.classes_.tolist()}, but y contains {classes.tolist()}"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kenyon import _checks, _seeding
-from kenyon.estimators._pooling import LEVEL_SERIES, WORDS, Pooling
+from kenyon.estimators._pooling import LEVEL_SERIES, LEVELLED, WORDS, Pooling
 from kenyon.estimators._series import Series, chunks
 from kenyon.kernels.running import Moments, Percentiles, no_moments, no_percentiles
 from kenyon.kernels.streams import (
@@ -180,6 +180,11 @@ class SeriesEncoder(NamedTuple):
         return len(self.pooling.names)
 
     @property
+    def alike(self) -> tuple[bool, ...]:
+        """For each of them, whether its size means the same in all neurons; that of activity depends on the level."""
+        return tuple(not name.startswith(LEVELLED) for name in self.pooling.names)
+
+    @property
     def width(self) -> int:
         """Number of states."""
         return self.reservoir.n_neurons * self.n_parts
@@ -245,9 +250,9 @@ class RowEncoder(NamedTuple):
             raise ValueError("inconsistent random features")
 
     @property
-    def n_parts(self) -> int:
-        """How many numbers are kept of each feature."""
-        return 1
+    def alike(self) -> tuple[bool, ...]:
+        """Features have one size for all."""
+        return (True,)
 
     @property
     def width(self) -> int:

@@ -199,7 +199,7 @@ class EveryStep(LearnerSettings, Estimator, ABC):
 
     def _begin(self, Z: NDArray[np.float32]) -> Training:
         learner = _training.two_sided(self.learner) if self.activation == "tanh" else self.learner
-        begin = partial(_training.begin, signed=True, n_parts=1, constant=True)
+        begin = partial(_training.begin, signed=True, alike=(True,), constant=True)
         return begin(learner, Z, self._n_outputs, self._rule, self._seed)
 
     def _after(self, training: Training, Z: NDArray[np.float32], targets: Targets, n_steps: int | None) -> Training:

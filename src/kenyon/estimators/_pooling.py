@@ -25,7 +25,7 @@ WORDS = ("last", "mean", "activity", "excess")
 LEVELLED = ("activity", "excess")
 PERCENTILES = (55.0, 65.0, 75.0, 85.0, 95.0)
 MOST_TIMES = 2**16
-LEVEL_SERIES, LEVEL_STATES = 1000, 4096  # series that levels are taken from, and states of each neuron, at least
+LEVEL_SERIES, LEVEL_STATES = 128, 1024  # series that levels are taken from, and states of each neuron, at least
 
 
 class Pooling(NamedTuple):

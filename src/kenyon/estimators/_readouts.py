@@ -44,7 +44,7 @@ class RowPart(StreamingEstimator):
     def _alone(self, x: Any) -> Any:
         return alone("x", x)
 
-    def _encoder(self, series: Series, seed: int) -> RowEncoder:
+    def _encoder(self, series: Series, seed: int, whole: bool = True) -> RowEncoder:
         return self._scaled_by(standardisation(series, must_vary=not hasattr(self, "_kept")), seed)
 
     def _running_encoder(self, series: Series, seed: int) -> RowEncoder:

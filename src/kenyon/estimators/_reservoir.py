@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks
 from kenyon.estimators._base import Estimator
+from kenyon.estimators._choice import (
+    AUTO,
+    MANY,
+    MANY_NEURONS,
+    NEURONS,
+    OVER_TIME_NEURONS,
+    RADIUS,
+    over_time,
+    pooling_for,
+)
 from kenyon.estimators._classifier import ClassifierPart
 from kenyon.estimators._encoding import (
     KINDS,
@@ -31,9 +41,10 @@ from kenyon.estimators._series import Series, alone, check_series
 from kenyon.estimators._steps import StepsPart
 from kenyon.learning.state import Percentile, sized
 from kenyon.readout import CODES, ON_OFF, SIGNED, encoded
-from kenyon.reservoir import Reservoir
+from kenyon.reservoir import Reservoir, check_setting
 from kenyon.timing import Delays, LogUniform
 
+LEFT_OPEN = ("spectral_radius", "delays", "pooling")  # with leak_rate: what to read is chosen if all of them are
 FEATURES = {"V": None, "x": CODES[0], ON_OFF: ON_OFF, SIGNED: SIGNED}  # of the transformer, and their codes
 
 
@@ -42,15 +53,17 @@ class SeriesPart(Estimator):
     """Takes series, and reads a reservoir's states at their ends, or over time."""
 
     _: KW_ONLY
-    n_neurons: int = 1000
+    n_neurons: int | str = AUTO
     leak_rate: float | LogUniform | ArrayLike | None = None
-    spectral_radius: float = 1.5
+    spectral_radius: float | str = AUTO
     input_scaling: str = "range"
     n_steps: int = 10
     activation: str = "relu"
-    delays: Delays | None = None
-    pooling: str | int | Sequence[str | int] = "last"
+    delays: Delays | str | None = AUTO
+    pooling: str | int | Sequence[str | int] = AUTO
     pooling_percentiles: Sequence[float] = PERCENTILES
+
+    _chooses: ClassVar[bool] = False  # what to read; otherwise it is the last state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -63,9 +76,18 @@ class SeriesPart(Estimator):
         return self.encoder_.reservoir
 
     @property
+    def pooling_(self) -> list[str]:
+        """What is read of each neuron."""
+        return self.encoder_.pooling.names
+
+    @property
     def _at_each_step(self) -> bool:
         """Whether states can be made one step of a series after another."""
-        return self.delays is None and isinstance(self.pooling, str) and self.pooling == WORDS[0]
+        encoder: SeriesEncoder | None = vars(self).get("encoder_")
+        if encoder is not None:
+            return encoder.pooling.plain and encoder.reservoir.delays is None
+        last = isinstance(self.pooling, str) and self.pooling in (AUTO, WORDS[0])
+        return last and (self.delays is None or _left(self.delays))
 
     def _series(self, X: Any, y: Any = None, *, reset: bool) -> Series:
         check_aligned(X, y)
@@ -77,9 +99,10 @@ class SeriesPart(Estimator):
     def _alone(self, x: Any) -> Any:
         return alone("x", x)
 
-    def _encoder(self, series: Series, seed: int) -> SeriesEncoder:
+    def _encoder(self, series: Series, seed: int, whole: bool = True) -> SeriesEncoder:
         kind = _checks.one_of("input_scaling", self.input_scaling, KINDS)
-        return self._scaled_by(choose_scaling(series, kind, must_vary=not hasattr(self, "_kept")), series, seed)
+        scaling = choose_scaling(series, kind, must_vary=not hasattr(self, "_kept"))
+        return self._scaled_by(scaling, series, seed, whole and self._chooses)
 
     def _running_encoder(self, series: Series, seed: int) -> SeriesEncoder:
         kind = _checks.one_of("input_scaling", self.input_scaling, KINDS)
@@ -87,25 +110,51 @@ class SeriesPart(Estimator):
             kind = "channel"  # extremes cannot be forgotten little by little
         return self._scaled_by(running_scaling(kind, series.n_channels), series, seed)
 
-    def _scaled_by(self, scaling: Scaling | RunningScaling, series: Series, seed: int) -> SeriesEncoder:
+    def _scaled_by(
+        self, scaling: Scaling | RunningScaling, series: Series, seed: int, chooses: bool = False
+    ) -> SeriesEncoder:
+        """Return the encoder of these series; `chooses` what to read of them if nobody said."""
         n_steps = _checks.integer("n_steps", self.n_steps, 1)
-        pooling = check_pooling(self.pooling, self.pooling_percentiles)
-        n_inputs = len(scaling.shift) + 1
-        gain = 1.0 / float(np.sqrt(n_inputs))
+        given = [self.leak_rate is not None, *(not _left(getattr(self, name)) for name in LEFT_OPEN)]
         length = n_steps if series.static else float(np.median(series.lengths))
-        reservoir = Reservoir(
-            self.n_neurons,
+        pooling = "last" if _left(self.pooling) else self.pooling
+        if chooses and not series.static and not any(given):
+            pooling = pooling_for(length, series.n_channels)
+        over = _left(self.pooling) and pooling == "activity"
+        make = self._over_time if over else self._remembering
+        reads = check_pooling(pooling, self.pooling_percentiles)
+        encoder = SeriesEncoder(scaling, make(series, length, seed), n_steps, reads)
+        return encoder.calibrated(series, seed, self._threads())
+
+    def _over_time(self, series: Series, length: float, seed: int) -> Reservoir:
+        n_neurons = OVER_TIME_NEURONS if len(series) < MANY else MANY_NEURONS
+        if not _left(self.n_neurons):
+            n_neurons = check_setting("n_neurons", self.n_neurons)
+        activation = check_setting("activation", self.activation)
+        return over_time(n_neurons, series.n_channels, length, activation, seed)
+
+    def _remembering(self, series: Series, length: float, seed: int) -> Reservoir:
+        """Return a reservoir whose last state remembers the whole series."""
+        delays: Any = None if _left(self.delays) else self.delays
+        n_inputs = series.n_channels + 1
+        gain = 1.0 / float(np.sqrt(n_inputs))
+        return Reservoir(
+            NEURONS if _left(self.n_neurons) else self.n_neurons,  # type: ignore[arg-type]
             min(1.0, MEMORY / length) if self.leak_rate is None else self.leak_rate,
-            self.spectral_radius,
+            RADIUS if _left(self.spectral_radius) else self.spectral_radius,  # type: ignore[arg-type]
             seed,
-            n_inputs=n_inputs if self.delays is None else n_inputs - 1,
+            n_inputs=n_inputs if delays is None else n_inputs - 1,
             input_weights="gaussian",
             input_gain=gain,
             activation=self.activation,
-            delays=self.delays,
-            bias_scale=0.0 if self.delays is None else gain,
+            delays=delays,
+            bias_scale=0.0 if delays is None else gain,
         )
-        return SeriesEncoder(scaling, reservoir, n_steps, pooling).calibrated(series, seed, self._threads())
+
+
+def _left(setting: Any) -> bool:
+    """Tell whether a setting is left open."""
+    return isinstance(setting, str) and setting == AUTO
 
 
 @dataclass(eq=False, repr=False)
@@ -119,13 +168,13 @@ class ReservoirClassifier(StepsPart, SeriesPart, ClassifierPart):
         "composed", "metropolis", "gradient_thresholds" or "gradient_weights"; given by name, their step sizes fit the
         data. Or a learner with your own settings, such as `kenyon.Normalised(mu=0.2)`, or a learner of your own.
     n_neurons
-        Size of the reservoir.
+        Size of the reservoir; by default 1000, or 1800 where `pooling` chooses activity (900 from 4000 series on).
     leak_rate
         Share of a neuron's state that is replaced at every step; by default 3 over the median length of the series. One
         number, an array with one for each neuron, or `LogUniform(low, high)` to draw them from.
     spectral_radius
-        Of the recurrent weights. Since half of the neurons are silent at any time, and the leak follows the length of
-        the series, states stay bounded above 1, too.
+        Of the recurrent weights, by default 1.5. Since half of the neurons are silent at any time, and the leak follows
+        the length of the series, states stay bounded above 1, too.
     input_scaling
         Divide each channel by its "range", from the smallest to the largest value in all but the most extreme hundredth
         of the series, so that units do not matter; by its standard deviation ("channel"); or all of them by the same
@@ -136,12 +185,18 @@ class ReservoirClassifier(StepsPart, SeriesPart, ClassifierPart):
         Of the neurons: "relu" or "tanh". With "tanh", learners with thresholds that are given by name have them on both
         sides of a state (code "signed"), unless their code is set.
     delays
-        Let neurons hear the input at several times, as `Delays` says. A neuron then has a bias.
+        Let neurons hear the input at several times, as `Delays` says; None, or by default, only at each step itself. A
+        neuron with delays has a bias.
     pooling
         What is read of each neuron: "last", its state at the end of a series; "mean", over all steps; a whole number k,
         its states at k equally spaced steps; "activity", the shares of steps on which it is above each of several
         levels; "excess", the sums of what is above them; or a list of several of these. Learned thresholds act on what
         is read: each such number of a neuron is a state to the learner, with a threshold of its own.
+
+        By default `fit` chooses by the length of the series: of short ones the states halfway and at the end, of longer
+        ones (20 steps or more, and 4 for each channel) activity, in a reservoir of many time scales with delays. It
+        does not where `leak_rate`, `spectral_radius` or `delays` is given, for rows, nor in streams (`partial_fit`,
+        `feed`): these are read as by "last".
     pooling_percentiles
         The levels of activity and excess: these percentiles of each neuron's states over the steps of the series.
     epochs
@@ -188,19 +243,23 @@ class ReservoirClassifier(StepsPart, SeriesPart, ClassifierPart):
         What was learned, as a `kenyon.Readout` of scaled states.
     reservoir_
         The reservoir.
+    pooling_
+        What is read of each neuron of it, one name for each number.
     input_kind_
         "series" or "rows": what was fitted to, and is expected later.
     feature_names_in_
         Names of the columns, if X had any, as strings.
     """
 
+    _chooses = True
+
 
 @dataclass(eq=False, repr=False)
 class ReservoirRegressor(StepsPart, SeriesPart, RegressorPart):
     """Predict one number or several from series, with a reservoir and a readout that learns.
 
-    Parameters are those of `ReservoirClassifier`, without `class_weight`; so are the attributes `theta_`,
-    `coding_level_`, `n_epochs_`, `readout_` and `reservoir_`.
+    Parameters are those of `ReservoirClassifier`, without `class_weight`; by default the last state is read. So are the
+    attributes `theta_`, `coding_level_`, `n_epochs_`, `readout_` and `reservoir_`.
 
     Attributes
     ----------
@@ -215,7 +274,7 @@ class ReservoirRegressor(StepsPart, SeriesPart, RegressorPart):
 class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SeriesPart):
     """Turn series into a reservoir's states, as features for any other estimator.
 
-    All other parameters are those of `ReservoirClassifier`.
+    All other parameters are those of `ReservoirClassifier`; by default the last state is read.
 
     Parameters
     ----------
@@ -266,7 +325,7 @@ class ReservoirTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Se
         self.encoder_ = self._encoder(series, seed)
         self.theta_ = np.zeros(self.encoder_.width, np.float32)
         if self.features != "V":
-            V = sized(self._calibrate(series, seed), self.features)
+            V = sized(self._encode(series.take(self._some(len(series), seed))), self.features)
             sides = [q, 100.0 - q] if self.features == ON_OFF else [q]
             self.theta_ = np.concatenate([Percentile(side).of(V) for side in sides])
         return self

@@ -4,7 +4,7 @@ A learner given by name takes its step sizes from the calibration states. A fixe
 1 / mean |x|^2 with batches: steps are stable below eta |x|^2 = 2. As in the normalised step,
 eta_theta = k S2^2 / R^2 eta_W. Readouts with thresholds see each neuron in units of its own standard deviation, so that
 a step or a threshold means the same for all; readouts without see V itself, in one unit for all. (Where several numbers
-are read of each neuron, that is one unit for each of them.)
+are read of each neuron, that is one unit for each of them; shares of time above a level have each their own.)
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BY_NAME: dict[str, LearnerProtocol] = {
     "gradient_thresholds": GradientThresholds(cooling=COOLING),
     "gradient_weights": GradientWeights(cooling=COOLING),
 }
-CACHE = 2**24  # bytes of states kept between passes
+CACHE = 2**27  # bytes of states kept between passes
 Targets = NDArray[np.generic]  # classes (n,), or real numbers (n, n_outputs)
 
 
@@ -196,18 +196,18 @@ def begin(
     seed: int,
     *,
     signed: bool,
-    n_parts: int,
+    alike: tuple[bool, ...],
     constant: bool = False,
 ) -> Training:
     """Begin to learn with calibration states V; for `signed` states 0 does not mean rest.
 
-    States are `n_parts` things of different size, each of all neurons. If one of them is `constant`, nobody needs an
-    intercept.
+    States are several things of different size, each of all neurons; for each, `alike` tells whether it has one unit in
+    all neurons. If one of the states is `constant`, nobody needs an intercept.
     """
     chosen, named = pick(learner, rule), isinstance(learner, (str, Named))
     if constant and isinstance(chosen, Ridge):
         chosen = replace(chosen, intercept=False)
-    units = _units(chosen, V, signed, n_parts)
+    units = _units(chosen, V, signed, alike)
     U = units.apply(V)
     if isinstance(chosen, Learner) and isinstance(chosen.start, str):
         chosen = changed(chosen, start=float(np.percentile(sized(U, chosen.code).astype(np.float64), 50.0)))
@@ -216,16 +216,16 @@ def begin(
     return Training(chosen, chosen.begin(U, n_outputs, Source(seed, "estimator")), units, named)
 
 
-def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool, n_parts: int) -> Units:
+def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool, alike: tuple[bool, ...]) -> Units:
     mean, sd = V.mean(axis=0, dtype=np.float64), V.std(axis=0, dtype=np.float64)
     rms, shift = np.sqrt(mean**2 + sd**2), np.zeros_like(mean)
-    if getattr(learner, "thresholds", False):
-        size = np.where(sd > 1e-5 * rms, sd, rms)  # rms for a neuron that never varied
-        factor = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-    else:
-        intercept = getattr(learner, "intercept", False)
+    own = np.where(sd > 1e-5 * rms, sd, rms)  # rms for a neuron that never varied
+    factor = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)
+    if not getattr(learner, "thresholds", False):
+        intercept, n_parts = getattr(learner, "intercept", False), len(alike)
         overall = np.sqrt(((sd if intercept else rms) ** 2).reshape(n_parts, -1).mean(axis=1))
-        factor = np.repeat(np.divide(1.0, overall, out=np.ones(n_parts), where=overall > 0), len(sd) // n_parts)
+        common = np.divide(1.0, overall, out=np.ones(n_parts), where=overall > 0)
+        factor = np.where(np.repeat(alike, len(sd) // n_parts), np.repeat(common, len(sd) // n_parts), factor)
         shift = mean if intercept and not signed else shift
     return Units(shift.astype(np.float32), factor.astype(np.float32))
 
@@ -260,11 +260,15 @@ class States:
         if new.any():
             numbers = wanted[new]
             V[new] = made = self.make(numbers)
-            n = min(len(numbers), len(self.kept) - self.used)
-            self.kept[self.used : self.used + n] = made[:n]
-            self.slot[numbers[:n]] = np.arange(self.used, self.used + n)
-            self.used += n
+            self.keep(numbers, made)
         return V
+
+    def keep(self, numbers: NDArray[np.intp], made: NDArray[np.float32]) -> None:
+        """Keep states that were made, as long as there is room."""
+        n = min(len(numbers), len(self.kept) - self.used)
+        self.kept[self.used : self.used + n] = made[:n]
+        self.slot[numbers[:n]] = np.arange(self.used, self.used + n)
+        self.used += n
 
 
 class Examples(NamedTuple):

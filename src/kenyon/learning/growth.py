@@ -24,7 +24,8 @@ def with_outputs(state: Any, places: NDArray[np.intp], n_outputs: int) -> Any:
         return state._replace(nets=state.nets._replace(W=W, grad_W=grad_W), n_outputs=n_outputs)
     if isinstance(state, RidgeState):
         cross = _moved(state.cross, places, n_outputs, 1)
-        return state._replace(cross=cross, wanted=_moved(state.wanted, places, n_outputs, 0))
+        rows = tuple(part._replace(Y=_moved(part.Y, places, n_outputs, 1)) for part in state.rows)
+        return state._replace(cross=cross, wanted=_moved(state.wanted, places, n_outputs, 0), rows=rows)
     if isinstance(state, RLSState) and state.P.ndim == 2:
         return state._replace(W=_moved(state.W, places, n_outputs, 0))
     return None

@@ -5,6 +5,15 @@
 x is V, or relu(V - theta) with fixed thresholds; with an intercept, x and y_true are centred first. If no penalty is
 given, lambda is the one that minimises the generalised cross-validation score (Golub, Heath & Wahba 1979),
 RSS / (n - tr H)^2, which follows from the same sums; an intercept takes one more degree of freedom from n.
+
+While there are fewer episodes than features, a ridge with an intercept keeps the episodes themselves and solves in dual
+form, X the matrix of centred x, each row times the square root of its weight:
+
+    W = (X^T (X X^T + lambda)^-1 Y)^T
+
+which is the same W from the same lambda, at the cost of the number of episodes cubed instead of that of features. If no
+penalty is given, lambda is then the one with the least error on episodes left out in turn, which follows from the same
+eigenvalues: with the episodes at hand there is no need to average over their leverages, as the generalised score does.
 """
 
 from __future__ import annotations
@@ -25,19 +34,34 @@ from kenyon.learning.state import Percentile, fixed_start, initial_thresholds, o
 from kenyon.readout import CODES, ON_OFF, Readout, encoded
 
 PENALTIES = np.logspace(-9, 0, 37)  # candidates for cross-validation, as shares of the sum of all squares
+COLUMNS = 1024  # features that are in double precision at a time
 Array = NDArray[np.float64]
 
 
+class RidgeRows(NamedTuple):
+    """Episodes of one update."""
+
+    x: NDArray[np.float32]  # (n, N)
+    Y: Array  # (n, n_outputs)
+    weights: Array | None  # (n,); None: 1 for all
+
+    @property
+    def w(self) -> Array:
+        """The weights as numbers."""
+        return np.ones(len(self.x)) if self.weights is None else self.weights
+
+
 class RidgeState(NamedTuple):
-    """Thresholds, and weighted sums over the episodes seen."""
+    """Thresholds, weighted sums over episodes, and episodes that are not in the sums yet."""
 
     theta: NDArray[np.float32] | None  # None: V itself is read
     n: float  # number of episodes, or their total weight
     x: Array  # (N,)
     wanted: Array  # (n_outputs,)
-    gram: Array  # (N, N): sum of x x^T
+    gram: Array  # (N, N): sum of x x^T; (0, 0) before the first
     cross: Array  # (N, n_outputs): sum of x y_true^T
     square: float  # sum of |y_true|^2
+    rows: tuple[RidgeRows, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,27 +115,21 @@ class Ridge:
         if theta is not None and self.code == ON_OFF:
             theta = np.concatenate([theta, opposite_thresholds(self.start, V)])
         n = V.shape[1] if theta is None else len(theta)
-        return RidgeState(theta, 0.0, np.zeros(n), np.zeros(n_outputs), np.zeros((n, n)), np.zeros((n, n_outputs)), 0.0)
+        return RidgeState(theta, 0.0, np.zeros(n), np.zeros(n_outputs), np.zeros((0, 0)), np.zeros((n, n_outputs)), 0.0)
 
     def update(
         self, state: RidgeState, V: NDArray[np.float32], labels: NDArray[np.generic], weights: Array | None = None
     ) -> tuple[RidgeState, Info]:
-        """Add episodes to the sums. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
-        theta, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
-        V = _checks.single("states", _checks.states(V, len(gram) // (2 if self.code == ON_OFF else 1)))
-        x = (V if theta is None else encoded(V, theta, self.code or CODES[0])).astype(np.float64)
-        Y = wanted_outputs(self.rule, labels, len(x), len(sum_wanted))
-        w = np.ones(len(x)) if weights is None else _check_weights(weights, len(x))
-        new_gram, new_cross = _products(x, Y, None if weights is None else w)
-        state = RidgeState(
-            theta,
-            n + float(w.sum()),
-            sum_x + w @ x,
-            sum_wanted + w @ Y,
-            gram + new_gram,
-            cross + new_cross,
-            square + float(w @ (Y**2).sum(axis=1)),
-        )
+        """Take episodes. Nothing is chosen while learning, so `correct` and `cost` are NaN."""
+        state = _checks.instance("state", state, RidgeState)
+        n_features, n_outputs = state.cross.shape
+        V = _checks.single("states", _checks.states(V, n_features // (2 if self.code == ON_OFF else 1)))
+        x = V if state.theta is None else encoded(V, state.theta, self.code or CODES[0])
+        Y = wanted_outputs(self.rule, labels, len(x), n_outputs)
+        rows = (*state.rows, RidgeRows(x, Y, None if weights is None else _check_weights(weights, len(x))))
+        state = state._replace(rows=rows)
+        if not self.intercept or len(state.gram) or sum(len(part.x) for part in rows) >= n_features:
+            state = _summed(state)
         unknown = np.full(len(x), np.nan, np.float32)
         return state, Info(unknown, unknown)
 
@@ -120,7 +138,22 @@ class Ridge:
 
         `penalties` are the candidates for cross-validation.
         """
-        _, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
+        state = _checks.instance("state", state, RidgeState)
+        return (_dual if state.rows else self._primal)(state, self.penalty, penalties)
+
+    def readout(self, state: RidgeState) -> Readout:
+        """Solve for the weights, and for the intercept if there is one."""
+        W, bias = self.solution(state)
+        held = np.zeros(len(W), np.float32) if state.theta is None else state.theta
+        temperature = float(self.rule.temperatures(int(_total(state)), 1)[0])
+        weights = _checks.single("weights", W.T)
+        code = self.code or CODES[0]
+        thresholds = state.theta is not None
+        return Readout(weights, held, thresholds=thresholds, temperature=temperature, bias=bias, code=code)
+
+    def _primal(self, state: RidgeState, penalty: float | None, penalties: Array) -> tuple[Array, Array | None]:
+        """Return W^T and the intercept from the sums."""
+        _, n, sum_x, sum_wanted, gram, cross, square, _ = state
         mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
         if self.intercept and n:
             mean, mean_y = sum_x / n, sum_wanted / n
@@ -128,21 +161,28 @@ class Ridge:
             square = max(0.0, square - n * float(mean_y @ mean_y))
         if not n:
             W = cross
-        elif self.penalty is not None and not self.intercept:
-            W = _solve(gram, cross, self.penalty)
+        elif penalty is not None and not self.intercept:
+            W = _solve(gram, cross, penalty)
         else:  # centred sums may be singular
-            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept, penalties)
+            W = _solve_by_eigenvalues(gram, cross, penalty, square, n - self.intercept, penalties)
         return W, mean_y - mean @ W if self.intercept else None
 
-    def readout(self, state: RidgeState) -> Readout:
-        """Solve for the weights, and for the intercept if there is one."""
-        W, bias = self.solution(state)
-        theta, n = state.theta, state.n
-        held = np.zeros(len(W), np.float32) if theta is None else theta
-        temperature = float(self.rule.temperatures(int(n), 1)[0])
-        weights = _checks.single("weights", W.T)
-        code = self.code or CODES[0]
-        return Readout(weights, held, thresholds=theta is not None, temperature=temperature, bias=bias, code=code)
+
+def _summed(state: RidgeState) -> RidgeState:
+    """Return the state with all of its episodes in the sums."""
+    theta, n, sum_x, sum_wanted, gram, cross, square, rows = state
+    gram = gram if len(gram) else np.zeros((len(sum_x), len(sum_x)))
+    for part in rows:
+        x, w = part.x.astype(np.float64), part.w
+        new_gram, new_cross = _products(x, part.Y, part.weights)
+        n, sum_x, sum_wanted = n + float(w.sum()), sum_x + w @ x, sum_wanted + w @ part.Y
+        gram, cross, square = gram + new_gram, cross + new_cross, square + float(w @ (part.Y**2).sum(axis=1))
+    return RidgeState(theta, n, sum_x, sum_wanted, gram, cross, square)
+
+
+def _total(state: RidgeState) -> float:
+    """Return the total weight of all episodes."""
+    return state.n + sum(float(part.w.sum()) for part in state.rows)
 
 
 def check_rule(rule: object) -> None:
@@ -204,11 +244,53 @@ def _solve_by_eigenvalues(
         d, U = linalg.eigh(gram)
         d = np.maximum(d, 0.0)
         C = U.T @ cross
-        total = max(float(d.sum()), np.finfo(float).tiny)
         if penalty is None:
-            scores = [_cross_validation(d, C, square, n, share * total) for share in penalties]
+            scores = [_cross_validation(d, C, square, n, _share(d, share)) for share in penalties]
             penalty = float(penalties[int(np.argmin(scores))])
-        return np.asarray(U @ (C / (d + max(penalty * total, np.finfo(float).eps * total))[:, None]))
+        return np.asarray(U @ (C / (d + _share(d, penalty))[:, None]))
+
+
+def _dual(state: RidgeState, penalty: float | None, penalties: Array) -> tuple[Array, Array]:
+    """Return W^T and the intercept from episodes, fewer than there are features."""
+    x, Y, w = (np.concatenate(parts) for parts in zip(*((part.x, part.Y, part.w) for part in state.rows), strict=True))
+    n, root = float(w.sum()), np.sqrt(w)[:, None]
+    with threadpool_limits(1, "blas"):
+        pieces = [slice(first, first + COLUMNS) for first in range(0, x.shape[1], COLUMNS)]
+        shares = w / max(n, np.finfo(float).tiny)
+        mean, mean_y = np.concatenate([shares @ x[:, piece] for piece in pieces]), shares @ Y
+
+        def centred(piece: slice) -> Array:
+            return np.asarray(root * (x[:, piece] - mean[piece]))
+
+        gram = np.zeros((len(x), len(x)))
+        for piece in pieces:
+            part = centred(piece)
+            gram += part @ part.T
+        d, U = linalg.eigh(gram, overwrite_a=True)
+        d, C = np.maximum(d, 0.0), U.T @ (root * (Y - mean_y))
+        lam = _share(d, _leave_one_out(d, U, C, shares, penalties) if penalty is None else penalty)
+        found = U @ (C / (d + lam)[:, None])
+        W = np.concatenate([centred(piece).T @ found for piece in pieces])
+        return W, mean_y - mean @ W
+
+
+def _share(d: Array, penalty: float) -> float:
+    """Return lambda for eigenvalues d, at least as large as rounding errors."""
+    return max(penalty, float(np.finfo(float).eps)) * max(float(d.sum()), np.finfo(float).tiny)
+
+
+def _leave_one_out(d: Array, U: Array, C: Array, shares: Array, penalties: Array) -> float:
+    """Return the penalty with the least squared error on episodes that are left out in turn, each with all its weight.
+
+    The error of an episode that is left out is its residual divided by 1 - h, h its leverage, the intercept's included.
+    """
+    scores, U2 = [], U**2
+    for penalty in penalties:
+        lam = _share(d, penalty)
+        kept = lam / (d + lam)
+        left = np.maximum(U2 @ kept - shares, np.finfo(float).eps)
+        scores.append(float((((U @ (C * kept[:, None])) / left[:, None]) ** 2).sum()))
+    return float(penalties[int(np.argmin(scores))])
 
 
 def _cross_validation(d: Array, C: Array, square: float, n: float, lam: float) -> float:

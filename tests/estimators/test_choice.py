@@ -1,0 +1,124 @@
+"""What a classifier reads where nobody said."""
+
+import numpy as np
+import pytest
+
+import kenyon as kn
+from kenyon.estimators._choice import TAPS, over_time, pooling_for
+from tests.estimators.data import sines
+
+SMALL = {"n_neurons": 60, "random_state": 0}
+SHORT, LONG = (3, 19), (40, 60)
+
+
+def series(lengths, n=60):
+    return sines(n, low=lengths[0], high=lengths[1])
+
+
+@pytest.fixture(scope="module")
+def long():
+    X, y = series(LONG, 90)
+    return kn.ReservoirClassifier(**SMALL).fit(X[:60], y[:60]), X, y
+
+
+def test_short_series_are_read_halfway_and_at_the_end():
+    X, y = series(SHORT)
+    model = kn.ReservoirClassifier(**SMALL).fit(X, y)
+    assert model.pooling_ == ["time 1 of 2", "time 2 of 2"]
+    assert model.reservoir_.delays is None
+
+
+def test_longer_series_are_read_over_time(long):
+    model, X, y = long
+    assert [name.split()[0] for name in model.pooling_] == ["activity"] * 5
+    assert model.reservoir_.delays.spacings == (1, 1, 2, 4)
+    assert model.score(X[60:], y[60:]) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("length", "n_channels", "expected"),
+    [(19, 1, 2), (20, 1, "activity"), (28, 28, 2), (100, 6, "activity"), (8, 8, 2)],
+)
+def test_the_choice_depends_on_steps_and_channels(length, n_channels, expected):
+    assert pooling_for(length, n_channels) == expected
+
+
+@pytest.mark.parametrize("given", [{"leak_rate": 0.5}, {"spectral_radius": 0.9}, {"delays": None}, {"pooling": "last"}])
+def test_settings_that_are_given_leave_nothing_to_choose(given):
+    X, y = series(LONG)
+    model = kn.ReservoirClassifier(**SMALL, **given).fit(X, y)
+    assert model.pooling_ == ["last"]
+    assert model.reservoir_.delays is None
+
+
+def test_others_read_the_end():
+    X, y = series(LONG)
+    rows = np.array([x[0] for x in X])
+    for model in (
+        kn.ReservoirClassifier(**SMALL).fit(rows, y),
+        kn.ReservoirClassifier(**SMALL).partial_fit(X, y),
+        kn.ReservoirClassifier("normalised", **SMALL).partial_fit(X, y),
+        kn.ReservoirRegressor(**SMALL).fit(X, y.astype(float)),
+        kn.ReservoirTransformer(**SMALL).fit(X),
+    ):
+        assert model.pooling_ == ["last"]
+
+
+def test_a_reservoir_of_many_time_scales():
+    n = 480
+    reservoir = over_time(n, 5, 300, "relu", 0)
+    assert reservoir.delays.spacings == (1, 1, 1, 2, 4, 8, 16, 32)
+    n_plain = n * 2 // 8
+    taps = reservoir.W_in.toarray().reshape(n, 5, TAPS)
+    heard = taps.any(axis=2).sum(axis=1)
+    assert set(heard) == {1, 2, 3}
+    delayed = taps[n_plain:]
+    np.testing.assert_allclose(delayed.sum(axis=2), 0, atol=1e-6)
+    np.testing.assert_allclose((delayed**2).sum(axis=(1, 2)), 1, rtol=1e-5)
+    assert not np.delete(taps[:n_plain], [TAPS // 2, TAPS // 2 + 1], axis=2).any()
+    assert set(np.round(reservoir.leak_rate[:n_plain], 3)) == set(np.float32([1, 0.3, 0.1, 0.03]))
+    assert set(np.round(reservoir.leak_rate[n_plain:], 3)) == set(np.float32([1, 0.3]))
+    connected = np.diff(reservoir.W.indptr) > 0
+    assert 0.4 < connected.mean() < 0.5
+    assert not reservoir.W[:, ~connected].count_nonzero()
+    assert reservoir.spectral_radius == pytest.approx(0.8, rel=1e-5)
+
+
+@pytest.mark.parametrize("n_neurons", [1, 2, 5, 9])
+def test_reservoirs_of_few_neurons(n_neurons):
+    X, y = series(LONG, 30)
+    model = kn.ReservoirClassifier(n_neurons=n_neurons, random_state=0).fit(X, y)
+    assert model.reservoir_.n_neurons == n_neurons
+
+
+def test_a_saved_model_says_the_same_and_goes_on(long, tmp_path):
+    model, X, y = long
+    model.save(tmp_path / "m")
+    loaded = kn.load(tmp_path / "m")
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(
+        loaded.partial_fit(X[60:], y[60:]).predict(X), kn.load(tmp_path / "m").partial_fit(X[60:], y[60:]).predict(X)
+    )
+
+
+def test_threads_make_no_difference(long):
+    model, X, y = long
+    again = kn.ReservoirClassifier(**SMALL, n_jobs=2).fit(X[:60], y[:60])
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_series_cannot_be_fed_to_a_model_that_reads_over_time(long):
+    model, X, _ = long
+    with pytest.raises(ValueError, match="Set pooling='last'"):
+        model.feed(X[0][0])
+
+
+@pytest.mark.parametrize("learner", ["ridge", "normalised"])
+def test_a_class_may_have_a_single_example(learner):
+    X, y = series(LONG)
+    y = y.copy()
+    y[7] = 9
+    model = kn.ReservoirClassifier(learner, **SMALL).fit(X, y)
+    assert model.predict([X[7]]) == 9
+    with pytest.raises(ValueError, match="early_stopping needs two different series of each class"):
+        kn.ReservoirClassifier("normalised", early_stopping=True, **SMALL).fit(X, y)
