@@ -39,8 +39,8 @@ class StepsPart(StreamingEstimator):
         _check_key(key)
         if not self._at_each_step:
             raise ValueError(
-                "series cannot be fed step by step with delays, or with a pooling other than 'last', such as fit chooses by "
-                "default: these are read at the end. Set pooling='last', or learn whole series with partial_fit"
+                "series cannot be fed step by step with delays, or with a pooling other than 'last', as fit chooses: "
+                "these are read at the end. Set pooling='last', or learn whole series with partial_fit"
             )
         steps = self._step(x)
         if not hasattr(self, "_training"):
