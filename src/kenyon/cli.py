@@ -128,7 +128,7 @@ def tune(
 @app.command()
 def reproduce(
     figures: Annotated[list[str] | None, typer.Option(help="Some of the figures: 1 to 7, S1 to S6.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds: 10, or 2 if quick.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds: 10, or 1 if quick.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, in a few minutes, to see it work.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder; by default reproduction[-quick].", metavar="DIR")] = None,
     workers: Workers = None,

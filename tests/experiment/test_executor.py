@@ -11,7 +11,7 @@ from kenyon.experiment.result_file import decode
 from kenyon.experiment.status import read_status
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import load_experiment
-from kenyon.experiment.trial import run_together, run_trial
+from kenyon.experiment.trial import run_together, run_trial, stream_of
 from tests.experiment.conftest import SMALL
 
 
@@ -109,6 +109,16 @@ def test_the_longest_jobs_come_first():
     work = [sum(trial.work for trial in job) for job in executor.jobs(trials, 2)]
     assert work == sorted(work, reverse=True)
     assert work[0] > work[-1]
+
+
+def test_trials_of_other_lengths_run_together_and_give_what_they_give_alone():
+    settings = {**SHARED, "seeds": 1, "task": {"n_stimuli": 6, "steps": 8}, "n_bins": 7, "n_episodes": [3000, 4300]}
+    trials = load_experiment(settings).trials
+    assert [len(job) for job in executor.jobs(trials * 8, 1)] == [8] * 4  # one stream
+    for trial, found in zip(trials, run_together(trials), strict=True):
+        assert found.identical(run_trial(trial).assign_attrs(provenance=found.attrs["provenance"]))
+    short = load_experiment({**settings, "n_episodes": [2999, 3000]}).trials  # which calibrate on other episodes
+    assert len({stream_of(trial) for trial in short}) == 2
 
 
 def test_sweeps_give_the_same_whether_trials_run_together(tmp_path, monkeypatch):

@@ -48,12 +48,12 @@ def sizes(small):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reproduction")
     with sizes(tiny):
-        yield reproduce(folder, quick=True, seeds=2, workers=0).folder
+        yield reproduce(folder, quick=True, workers=0).folder
 
 
 def tiny_reproduction(folder):
     with sizes(tiny):
-        reproduce(folder, quick=True, seeds=2, workers=0)
+        reproduce(folder, quick=True, workers=0)
 
 
 def kill_halfway(folder, n):
@@ -90,13 +90,13 @@ def test_a_killed_reproduction_resumes_to_the_same_bytes(folder, tmp_path, monke
     done = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.nc")}
     monkeypatch.setattr("kenyon.paper.reproduce._drawing", lambda *_: nullcontext())  # its pictures were not begun
     monkeypatch.setattr("kenyon.paper.reproduce._written", lambda *_: None)
-    reproduce(tmp_path, quick=True, seeds=2, workers=0)
+    reproduce(tmp_path, quick=True, workers=0)
     assert n_trials // 2 <= sum(path.parent.name == "results" for path in done) < n_trials
     assert {path: path.stat().st_mtime_ns for path in done} == done
     for part in (".", "first"):
         assert contents(tmp_path / "results" / part) == contents(whole / part)
     monkeypatch.setattr(Results, "provenance", lambda _: [PROVENANCE])
-    old, new = (Results(place / "results", Plan(2, True)) for place in (folder, tmp_path))
+    old, new = (Results(place / "results", Plan(1, True)) for place in (folder, tmp_path))
     assert repr(judge(new)) == repr(judge(old))
     assert render(new, [], folder / "figures", 1.0) == render(old, [], folder / "figures", 1.0)
 
@@ -127,7 +127,7 @@ def test_a_quick_run_judges_nothing(folder, capsys, monkeypatch):
 
 
 def test_all_claims_can_be_judged_from_what_was_run(folder):
-    found = judge(Results(folder / "results", Plan(2, True)))
+    found = judge(Results(folder / "results", Plan(1, True)))
     assert [verdict.number for verdict in found] == list(range(1, 33))
     assert all(verdict.effects for verdict in found)
 
@@ -135,7 +135,7 @@ def test_all_claims_can_be_judged_from_what_was_run(folder):
 def test_what_was_run_is_not_run_again_and_the_report_can_be_written_anew(folder, monkeypatch):
     before = {path: path.stat().st_mtime_ns for path in (folder / "results").glob("*.nc")}
     claims = (folder / "claims.json").read_bytes()
-    reproduce(folder, quick=True, seeds=2, figures=["2"], workers=0)
+    reproduce(folder, quick=True, figures=["2"], workers=0)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     drawn = []
     monkeypatch.setattr("kenyon.paper.reproduce.save", lambda figure, *_: drawn.append(figure))
@@ -145,11 +145,11 @@ def test_what_was_run_is_not_run_again_and_the_report_can_be_written_anew(folder
 
 
 def test_a_figures_results_open_by_its_name(folder):
-    assert kn.open_results(folder / "results", "figure2").sizes["seed"] == 2
+    assert kn.open_results(folder / "results", "figure2").sizes["seed"] == 1
 
 
 def test_figures_that_were_not_run_are_missed_by_name(folder):
-    with pytest.raises(StoreError, match="lacks 2 of the 6 trials of figure 3"):
+    with pytest.raises(StoreError, match="lacks 4 of the 6 trials of figure 3"):
         Results(folder / "results", Plan(3, True)).get("3")
 
 

@@ -17,7 +17,7 @@ from kenyon._variables import describe
 from kenyon.experiment.config import MATCHED, TRIAL_FORMAT, TrialConfig
 from kenyon.experiment.result_file import encode
 from kenyon.experiment.stages import is_open
-from kenyon.learning.learners import HALVINGS, GradientWeights
+from kenyon.learning.learners import CALIBRATION_EPISODES, HALVINGS, GradientWeights
 from kenyon.learning.training import train_in_turn, train_sets
 from kenyon.provenance import environment
 from kenyon.reservoir import Reservoir
@@ -49,8 +49,13 @@ def run_trial(config: TrialConfig, *, threads: int = 1, progress: bool = False, 
 
 
 def stream_of(config: TrialConfig) -> str:
-    """Return what decides the stream of states that a trial learns from: trials that agree in it can run together."""
+    """Return what decides the stream of states that a trial learns from: trials that agree in it can run together.
+
+    Of different numbers of episodes the fewer are the first of the more, as long as there are enough to calibrate with.
+    """
     own = {"learners", "origins"}
+    if config.task.groups == 1 and config.n_episodes >= CALIBRATION_EPISODES:
+        own.add("n_episodes")
     return json.dumps({name: value for name, value in config.model_dump(mode="json").items() if name not in own})
 
 
@@ -69,11 +74,12 @@ def run_together(
             "threads": threads, "diverged": "record", "progress": progress,
         }  # fmt: skip
 
-        def learn(sets: Sequence[Mapping[str, Any]]) -> list[xr.Dataset]:
+        def learn(sets: Mapping[int, Mapping[str, Any]]) -> list[xr.Dataset]:
+            lengths = [configs[number].n_episodes for number in sets]
             if first.task.groups > 1:
-                tasks = task.split(first.task.groups)
-                return [train_in_turn(learners, reservoir, tasks, first.n_episodes, **settings) for learners in sets]
-            return train_sets(sets, reservoir, task, first.n_episodes, **settings)
+                tasks, pairs = task.split(first.task.groups), zip(sets.values(), lengths, strict=True)
+                return [train_in_turn(learners, reservoir, tasks, n, **settings) for learners, n in pairs]
+            return train_sets(list(sets.values()), reservoir, task, lengths, **settings)
 
         sets = [{name: learner.build() for name, learner in config.learners.items()} for config in configs]
         results = _train(sets, learn, HALVINGS if first.halve_diverged else 0)
@@ -107,10 +113,14 @@ def execute(configs: Sequence[str], commit: str) -> list[bytes]:
 
 
 def _train(
-    sets: Sequence[dict[str, Any]], learn: Callable[[Sequence[Mapping[str, Any]]], list[xr.Dataset]], halvings: int
+    sets: Sequence[dict[str, Any]], learn: Callable[[Mapping[int, Mapping[str, Any]]], list[xr.Dataset]], halvings: int
 ) -> list[xr.Dataset]:
-    """Train all learners, and plain readouts that diverge again at half the rate, until none does or so many times."""
-    sets, results = list(sets), learn(sets)
+    """Train all learners, and plain readouts that diverge again at half the rate, until none does or so many times.
+
+    `learn` takes sets of learners by their numbers.
+    """
+    sets = list(sets)
+    results = learn(dict(enumerate(sets)))
     for _ in range(halvings):
         again = {
             number: slower
@@ -119,7 +129,7 @@ def _train(
         }
         if not again:
             break
-        for number, result in zip(again, learn(list(again.values())), strict=True):
+        for number, result in zip(again, learn(again), strict=True):
             sets[number] = {**sets[number], **again[number]}
             results[number] = _replaced(results[number], result)
     return [

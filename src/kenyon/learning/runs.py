@@ -62,7 +62,12 @@ class Run:
             self.start = self.readout()
 
     def learn(self, batch: Batch) -> None:
-        """Learn from a batch, cut where a bin ends if thresholds are followed; who has diverged no longer learns."""
+        """Learn from a batch, cut where a bin ends if thresholds are followed, and where the last bin ends.
+
+        Who has diverged no longer learns.
+        """
+        if (left := int(self.edges[-1]) - self.episode) < len(batch.items):
+            batch = batch.part(0, left)
         first = 0
         while first < len(batch.items):
             number = int(np.searchsorted(self.edges, self.episode, side="right")) - 1

@@ -101,14 +101,14 @@ def train(
     provenance.
     """
     options: dict[str, Any] = {"seed": seed, "n_bins": n_bins, "n_test": n_test, "threads": threads}
-    return train_sets([learners], reservoir, task, n_episodes, **options, diverged=diverged, progress=progress)[0]
+    return train_sets([learners], reservoir, task, [n_episodes], **options, diverged=diverged, progress=progress)[0]
 
 
 def train_sets(
     sets: Sequence[Mapping[str, LearnerProtocol]],
     reservoir: ReservoirProtocol,
     task: Task,
-    n_episodes: int,
+    lengths: Sequence[int],
     *,
     seed: int,
     n_bins: int,
@@ -117,9 +117,13 @@ def train_sets(
     diverged: str,
     progress: bool | None,
 ) -> list[xr.Dataset]:
-    """Train several sets of learners on one stream of states, and return what `train` returns for each of them."""
+    """Train several sets of learners on one stream of states, and return what `train` returns for each of them.
+
+    Each set learns from as many episodes as its number in `lengths` says. Numbers that differ must leave the
+    calibration episodes the same.
+    """
     task = _checks.instance("task", task, Task)
-    plan = _Plan(sets, reservoir, [task], n_episodes, seed, n_bins, n_test, threads, diverged)
+    plan = _Plan(sets, reservoir, [task], lengths, seed, n_bins, n_test, threads, diverged)
 
     def test(runs: list[Run], pool: ThreadPoolExecutor) -> tuple[list[Test], list[Code], list[Directions]]:
         codes = Codes(task, labellings(task, plan.seed, PERMUTATIONS))
@@ -159,7 +163,7 @@ def _trained(
         "acceptance": ("learner", [kept / made if made else np.nan for kept, made in (run.proposals for run in runs)]),
     }
     config = _config(plan, number, task=_settings(task))
-    return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
+    return _dataset(runs, variables, {"config": config, "prelearning": found})
 
 
 def train_in_turn(
@@ -203,7 +207,7 @@ def train_in_turn(
         or len({_checks.instance("tasks[i]", task, Task).n_classes for task in tasks}) != 1
     ):
         raise ValueError("tasks must be a list of at least one task, all with the same n_classes")
-    plan = _Plan([learners], reservoir, tasks, n_episodes, seed, n_bins, n_test, threads, diverged, calibration)
+    plan = _Plan([learners], reservoir, tasks, [n_episodes], seed, n_bins, n_test, threads, diverged, calibration)
     config = _config(plan, 0, tasks=[_settings(task) for task in tasks], calibration=calibration)
 
     def test(runs: list[Run], pool: ThreadPoolExecutor) -> list[list[Test]]:
@@ -220,7 +224,7 @@ def train_in_turn(
     _warn_of_small_outputs(plan, stages[-1][-1], 3)
     accuracies = [[[test.measures()["accuracy"] for test in tests] for tests in groups] for groups in stages]
     variables = {"group_accuracy": (("learner", "stage", "group"), np.moveaxis(np.array(accuracies), 2, 0))}
-    return _dataset(plan, runs, variables, {"config": config, "prelearning": found})
+    return _dataset(runs, variables, {"config": config, "prelearning": found})
 
 
 @dataclass(frozen=True)
@@ -230,7 +234,7 @@ class _Plan:
     sets: Sequence[Mapping[str, LearnerProtocol]]
     reservoir: ReservoirProtocol
     tasks: Sequence[Task]
-    n_episodes: int  # of each task
+    lengths: Sequence[int]  # episodes of each task, for each set
     seed: int
     n_bins: int
     n_test: int
@@ -245,8 +249,16 @@ class _Plan:
         _checks.one_of("diverged", self.diverged, ("raise", "record"))
         _checks.one_of("calibration", self.calibration, ("first", "all"))
         _checks.set_fields(self, seed=_checks.seed(self.seed))
-        for name, least in (("n_episodes", 1), ("n_bins", 1), ("n_test", len(self.tasks)), ("threads", 1)):
+        _checks.set_fields(self, lengths=[_checks.integer("n_episodes", n, 1) for n in self.lengths])
+        if len(set(self.lengths)) > 1 and min(self.lengths) < CALIBRATION_EPISODES:
+            raise ValueError(f"lengths must be equal, or at least {CALIBRATION_EPISODES}, not {self.lengths}")
+        for name, least in (("n_bins", 1), ("n_test", len(self.tasks)), ("threads", 1)):
             _checks.set_fields(self, **{name: _checks.integer(name, getattr(self, name), least)})
+
+    @property
+    def n_episodes(self) -> int:
+        """Episodes of each task, for the set that has the most."""
+        return max(self.lengths)
 
     @property
     def learners(self) -> list[tuple[str, LearnerProtocol]]:
@@ -259,10 +271,9 @@ class _Plan:
         ends = np.cumsum([len(learners) for learners in self.sets]).tolist()
         return [slice(first, end) for first, end in zip([0, *ends], ends, strict=False)]
 
-    @property
-    def edges(self) -> NDArray[np.int_]:
-        """Edges of the bins of the training curves, in episodes."""
-        total = self.n_episodes * len(self.tasks)
+    def edges(self, number: int) -> NDArray[np.int_]:
+        """Edges of the bins of the training curves of a set, in episodes."""
+        total = self.lengths[number] * len(self.tasks)
         return np.linspace(0, total, min(self.n_bins, total) + 1).round().astype(int)
 
     def stream(self, task: Task, n_episodes: int, seed: int) -> Iterator[Batch]:
@@ -283,8 +294,8 @@ def _learn(
         options: dict[str, Any] = {"seed": plan.seed, "threads": plan.threads, "advance": advance}
         found = [prelearn_all(learners, plan.reservoir, plan.tasks[0], **options) for learners in waiting]
         runs = [
-            Run(name, learner, starts.get(name), plan.seed, plan.diverged, plan.edges)
-            for learners, starts in zip(plan.sets, found, strict=True)
+            Run(name, learner, found[number].get(name), plan.seed, plan.diverged, plan.edges(number))
+            for number, learners in enumerate(plan.sets)
             for name, learner in learners.items()
         ]
         for task, seed in zip(plan.tasks, seeds, strict=True):
@@ -361,19 +372,20 @@ def _for_all(pool: ThreadPoolExecutor, method: Callable[..., None], objects: Seq
         result.result()
 
 
-def _dataset(plan: _Plan, runs: list[Run], variables: dict[str, Any], record: dict[str, Any]) -> xr.Dataset:
+def _dataset(runs: list[Run], variables: dict[str, Any], record: dict[str, Any]) -> xr.Dataset:
     """Return the variables with all that `train` and `train_in_turn` have in common."""
     import xarray as xr
 
+    edges = runs[0].edges
     variables = {
-        "training_accuracy": (("learner", "episode"), np.array([run.correct / np.diff(plan.edges) for run in runs])),
+        "training_accuracy": (("learner", "episode"), np.array([run.correct / np.diff(edges) for run in runs])),
         **variables,
         "diverged_at": ("learner", [run.failure.episode if run.failure else -1 for run in runs]),
     }
     failures = {run.name: str(run.failure) for run in runs if run.failure}
     attributes = {**record, "provenance": environment(), "diverged": failures}
     texts = {name: json.dumps(value, default=_checks.short_repr) for name, value in attributes.items()}
-    return describe(xr.Dataset(variables, {"learner": [run.name for run in runs], "episode": plan.edges[1:]}, texts))
+    return describe(xr.Dataset(variables, {"learner": [run.name for run in runs], "episode": edges[1:]}, texts))
 
 
 def _measures(prefix: str, names: tuple[str, ...], tests: Sequence[Test | Code], n_neurons: int) -> dict[str, Any]:
@@ -409,7 +421,7 @@ def _config(plan: _Plan, number: int, **shown: Any) -> dict[str, Any]:
         "learners": {name: _settings(learner) for name, learner in plan.sets[number].items()},
         "reservoir": _settings(plan.reservoir),
         **shown,
-        "n_episodes": plan.n_episodes,
+        "n_episodes": plan.lengths[number],
         "n_test": plan.n_test,
         "seed": plan.seed,
     }

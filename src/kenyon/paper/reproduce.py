@@ -60,7 +60,7 @@ def reproduce(
     figures
         Which figures, such as ["2", "S1"]. Claims and report need all of them.
     seeds
-        Number of seeds: 10 by default, 2 if quick.
+        Number of seeds: 10 by default, 1 if quick.
     quick
         Whether to run small sizes, to see it work. They are too small to judge the claims, so none is.
     workers, cluster, report
