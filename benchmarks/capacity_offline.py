@@ -234,7 +234,11 @@ def _chosen_start(states: States, starts: Mapping[str, Readout]) -> tuple[str, R
 
     def score(name: str) -> float:
         sums = Sums.none(len(starts[name].w)).add(starts[name], V, signs)
-        return max(ridge(sums, penalty, starts[name]).accuracy(*states.validation) for penalty in CHOOSING)
+        found = [0.0]
+        for penalty in CHOOSING:
+            with suppress(LinAlgError):  # with fewer episodes than units
+                found.append(ridge(sums, penalty, starts[name]).accuracy(*states.validation))
+        return max(found)
 
     best = max(starts, key=score)
     return best, starts[best]
