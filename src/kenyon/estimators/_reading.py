@@ -17,6 +17,7 @@ from kenyon.learning.ridge import Ridge
 from kenyon.readout import CODES, NO_THETA, ON_OFF, Readout
 
 PENALTIES = np.logspace(-13, 0, 53)  # candidates of ridge regression: noise-free series need little
+CAUTION = 1.4  # of the choice between them, as Kim & Gu (2004) suggest: steps of a series are not independent
 Numbers = NDArray[np.float64]
 
 
@@ -25,7 +26,7 @@ def reading_of(training: Training) -> Reading:
     learner: Any = training.learner
     n_states = len(training.units.factor)
     if isinstance(learner, Ridge):
-        W, bias = learner.solution(training.state, PENALTIES)
+        W, bias = learner.solution(training.state, PENALTIES, CAUTION)
         theta, code = training.state.theta, learner.code or CODES[0]
         held = NO_THETA if theta is None else theta
         found = Readout(np.zeros((1, len(W)), np.float32), held, theta is not None, code=code)

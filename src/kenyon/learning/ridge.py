@@ -115,10 +115,13 @@ class Ridge:
         unknown = np.full(len(x), np.nan, np.float32)
         return state, Info(unknown, unknown)
 
-    def solution(self, state: RidgeState, penalties: Array = PENALTIES) -> tuple[Array, Array | None]:
+    def solution(
+        self, state: RidgeState, penalties: Array = PENALTIES, caution: float = 1.0
+    ) -> tuple[Array, Array | None]:
         """Return weights (N, n_outputs) and the intercept, if there is one, in double precision.
 
-        `penalties` are the candidates for cross-validation.
+        `penalties` are the candidates for cross-validation, in which tr H counts `caution` times: above 1 it does not
+        mistake noise for a pattern where there are hardly more steps than states (Kim & Gu 2004).
         """
         _, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
         mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
@@ -131,7 +134,7 @@ class Ridge:
         elif self.penalty is not None and not self.intercept:
             W = _solve(gram, cross, self.penalty)
         else:  # centred sums may be singular
-            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept, penalties)
+            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept, penalties, caution)
         return W, mean_y - mean @ W if self.intercept else None
 
     def readout(self, state: RidgeState) -> Readout:
@@ -197,7 +200,7 @@ def _solve(gram: Array, cross: Array, penalty: float) -> Array:
 
 
 def _solve_by_eigenvalues(
-    gram: Array, cross: Array, penalty: float | None, square: float, n: float, penalties: Array
+    gram: Array, cross: Array, penalty: float | None, square: float, n: float, penalties: Array, caution: float
 ) -> Array:
     """Return W^T, shape (N, n_outputs). BLAS is kept to one thread, so that the bits do not depend on their number."""
     with threadpool_limits(1, "blas"):
@@ -206,14 +209,14 @@ def _solve_by_eigenvalues(
         C = U.T @ cross
         total = max(float(d.sum()), np.finfo(float).tiny)
         if penalty is None:
-            scores = [_cross_validation(d, C, square, n, share * total) for share in penalties]
+            scores = [_cross_validation(d, C, square, n, share * total, caution) for share in penalties]
             penalty = float(penalties[int(np.argmin(scores))])
         return np.asarray(U @ (C / (d + max(penalty * total, np.finfo(float).eps * total))[:, None]))
 
 
-def _cross_validation(d: Array, C: Array, square: float, n: float, lam: float) -> float:
-    """Return RSS / (n - tr H)^2 for one lambda, or infinity if no degrees of freedom are left."""
+def _cross_validation(d: Array, C: Array, square: float, n: float, lam: float, caution: float) -> float:
+    """Return RSS / (n - caution tr H)^2 for one lambda, or infinity if no degrees of freedom are left."""
     W = C / (d + lam)[:, None]
     rss = square - 2 * float((W * C).sum()) + float((W**2 * d[:, None]).sum())
-    left = n - float((d / (d + lam)).sum())
+    left = n - caution * float((d / (d + lam)).sum())
     return np.inf if left <= 1e-6 * n else max(rss, 1e-12 * square) / left**2
