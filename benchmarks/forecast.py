@@ -16,7 +16,8 @@ What is done is written down here, and was before any result was seen:
 - Online: one pass over 5,000 steps of Mackey-Glass, in the defaults' reservoir; the error is that on the next 2,000.
 
 Changed after a look: ReservoirPy's RLS has its default alpha, since with 1e-9 it blew up; making its network is part of
-its time, as it is of ours.
+its time, as it is of ours. Cross-validation in our defaults became more cautious after the first run on sunspots, where
+200 steps for 300 neurons gave errors of 3 to 6 deviations; by how much was chosen on made-up noisy series.
 """
 
 from __future__ import annotations

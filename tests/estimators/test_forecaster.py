@@ -47,7 +47,7 @@ def test_forecasts_start_from_any_past_alone_and_in_lanes(fitted):
     assert several.shape == (40, 30, 2)
     for k in (0, 33, 39):
         np.testing.assert_array_equal(several[k], fitted.forecast(30, pasts[k]))
-    stack = np.stack([WAVES[:50], WAVES[50:100], WAVES[100:150]])
+    stack = WAVES.reshape(18, 50, 2)
     np.testing.assert_array_equal(fitted.forecast(5, stack), fitted.forecast(5, list(stack)))
     assert np.isfinite(fitted.forecast(3, WAVES[:1])).all()
 
@@ -70,7 +70,7 @@ def test_what_is_known_ahead_is_used():
     np.testing.assert_array_equal(
         model.forecast(50, x[:700], exogenous=known[:750]), model.forecast(50, exogenous=known[700:750])
     )
-    several = model.forecast(50, [x[:700, None]] * 3, exogenous=[known[:750]] * 3)
+    several = model.forecast(50, [x[:700, None]] * 18, exogenous=[known[:750]] * 18)
     np.testing.assert_array_equal(several[2, :, 0], model.forecast(50, exogenous=known[700:750]))
 
 

@@ -170,6 +170,8 @@ def test_what_does_not_go_on_is_refused():
     labelled = classifier().partial_fit(X, LABELS)
     with pytest.raises(ValueError, match=r"y has labels that are not in classes: \['left'\]"):
         labelled.partial_fit(X[:1], ["left"])
+    with pytest.raises(ValueError, match=r"\['left'\]"):
+        labelled.partial_fit([X[:1], X[:1]], [["up"], ["left"]])
     with pytest.raises(ValueError, match="classes .* differ"):
         labelled.partial_fit(X, LABELS, classes=["up", "down", "left"])
     with pytest.raises(ValueError, match="only one class"):

@@ -73,13 +73,13 @@ def test_a_readout_says_what_its_equation_says_and_each_row_for_itself(reading):
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("reading", list(readings()), ids=["linear", *CODES])
 def test_free_runs_follow_the_equations_alone_and_in_lanes(reading, activation):
-    reservoir, n = network(activation), 10
+    reservoir, n = network(activation), 20
     V, start = np.abs(RNG.normal(0, 0.3, (n, N))).astype(np.float32), RNG.normal(size=(n, 2)).astype(np.float32)
     ahead = RNG.normal(size=(n, STEPS, 1)).astype(np.float32)
     networks = reservoir._network, reservoir._sorted
     y, done = run_freely(networks, reading, V, start, ahead, 2)
     assert done == STEPS
-    for k in (0, 9):
+    for k in (0, 19):
         expected = naive.free_run(
             reservoir, reservoir.bias, V[k], start[k], ahead[k], lambda z: said(reading, z), STEPS
         )
@@ -91,7 +91,7 @@ def test_free_runs_follow_the_equations_alone_and_in_lanes(reading, activation):
 def test_a_free_run_that_leaves_single_precision_says_when():
     reservoir = network("relu")
     reading = Reading(np.full((2, N + 4), 1e12), np.zeros(N + 4), np.zeros(2), LINEAR)
-    for n in (1, 9):
+    for n in (1, 20):
         V, start = np.ones((n, N), np.float32), np.ones((n, 2), np.float32)
         ahead = np.zeros((n, STEPS, 1), np.float32)
         _, done = run_freely((reservoir._network, reservoir._sorted), reading, V, start, ahead, 1)

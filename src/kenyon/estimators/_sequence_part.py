@@ -92,7 +92,7 @@ class SequencePart(EveryStep):
         if first:
             self._early, self._drawn = [], self._new_seed()
         if self._early is None:
-            self._check_same(told[0])
+            self._check_same(np.concatenate(told))
             self._take(each(series), told, self._from("_learned_to", len(told), continued), None)
         else:
             self._take_early(series, told, continued)
@@ -108,7 +108,7 @@ class SequencePart(EveryStep):
         self._make_encoder(seen, self._drawn if len(early) == 1 else None)
         self._early = early
         for values, told_then, went_on in early:
-            self._check_same(told_then[0])
+            self._check_same(np.concatenate(told_then))
             self._take(values, told_then, self._from("_learned_to", len(values), went_on), None)
         if enough:
             self._early = None

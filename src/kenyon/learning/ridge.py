@@ -33,9 +33,22 @@ from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.learning.state import Percentile, fixed_start, initial_thresholds, opposite_thresholds, sized
 from kenyon.readout import CODES, ON_OFF, Readout, encoded
 
-PENALTIES = np.logspace(-9, 0, 37)  # candidates for cross-validation, as shares of the sum of all squares
 COLUMNS = 1024  # features that are in double precision at a time
 Array = NDArray[np.float64]
+
+
+class Candidates(NamedTuple):
+    """Penalties to choose from by cross-validation, as shares of the sum of all squares.
+
+    In the generalised score tr H counts `caution` times: above 1 it does not mistake noise for a pattern where there are
+    hardly more episodes than features (Kim & Gu 2004).
+    """
+
+    penalties: Array
+    caution: float = 1.0
+
+
+CANDIDATES = Candidates(np.logspace(-9, 0, 37))
 
 
 class RidgeRows(NamedTuple):
@@ -133,13 +146,10 @@ class Ridge:
         unknown = np.full(len(x), np.nan, np.float32)
         return state, Info(unknown, unknown)
 
-    def solution(self, state: RidgeState, penalties: Array = PENALTIES) -> tuple[Array, Array | None]:
-        """Return weights (N, n_outputs) and the intercept, if there is one, in double precision.
-
-        `penalties` are the candidates for cross-validation.
-        """
+    def solution(self, state: RidgeState, candidates: Candidates = CANDIDATES) -> tuple[Array, Array | None]:
+        """Return weights (N, n_outputs) and the intercept, if there is one, in double precision."""
         state = _checks.instance("state", state, RidgeState)
-        return (_dual if state.rows else self._primal)(state, self.penalty, penalties)
+        return _dual(state, self.penalty, candidates) if state.rows else self._primal(state, candidates)
 
     def readout(self, state: RidgeState) -> Readout:
         """Solve for the weights, and for the intercept if there is one."""
@@ -151,7 +161,7 @@ class Ridge:
         thresholds = state.theta is not None
         return Readout(weights, held, thresholds=thresholds, temperature=temperature, bias=bias, code=code)
 
-    def _primal(self, state: RidgeState, penalty: float | None, penalties: Array) -> tuple[Array, Array | None]:
+    def _primal(self, state: RidgeState, candidates: Candidates) -> tuple[Array, Array | None]:
         """Return W^T and the intercept from the sums."""
         _, n, sum_x, sum_wanted, gram, cross, square, _ = state
         mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
@@ -161,10 +171,10 @@ class Ridge:
             square = max(0.0, square - n * float(mean_y @ mean_y))
         if not n:
             W = cross
-        elif penalty is not None and not self.intercept:
-            W = _solve(gram, cross, penalty)
+        elif self.penalty is not None and not self.intercept:
+            W = _solve(gram, cross, self.penalty)
         else:  # centred sums may be singular
-            W = _solve_by_eigenvalues(gram, cross, penalty, square, n - self.intercept, penalties)
+            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept, candidates)
         return W, mean_y - mean @ W if self.intercept else None
 
 
@@ -237,7 +247,7 @@ def _solve(gram: Array, cross: Array, penalty: float) -> Array:
 
 
 def _solve_by_eigenvalues(
-    gram: Array, cross: Array, penalty: float | None, square: float, n: float, penalties: Array
+    gram: Array, cross: Array, penalty: float | None, square: float, n: float, candidates: Candidates
 ) -> Array:
     """Return W^T, shape (N, n_outputs). BLAS is kept to one thread, so that the bits do not depend on their number."""
     with threadpool_limits(1, "blas"):
@@ -245,12 +255,14 @@ def _solve_by_eigenvalues(
         d = np.maximum(d, 0.0)
         C = U.T @ cross
         if penalty is None:
-            scores = [_cross_validation(d, C, square, n, _share(d, share)) for share in penalties]
-            penalty = float(penalties[int(np.argmin(scores))])
+            scores = [
+                _cross_validation(d, C, square, n, _share(d, q), candidates.caution) for q in candidates.penalties
+            ]
+            penalty = float(candidates.penalties[int(np.argmin(scores))])
         return np.asarray(U @ (C / (d + _share(d, penalty))[:, None]))
 
 
-def _dual(state: RidgeState, penalty: float | None, penalties: Array) -> tuple[Array, Array]:
+def _dual(state: RidgeState, penalty: float | None, candidates: Candidates) -> tuple[Array, Array]:
     """Return W^T and the intercept from episodes, fewer than there are features."""
     x, Y, w = (np.concatenate(parts) for parts in zip(*((part.x, part.Y, part.w) for part in state.rows), strict=True))
     n, root = float(w.sum()), np.sqrt(w)[:, None]
@@ -268,7 +280,7 @@ def _dual(state: RidgeState, penalty: float | None, penalties: Array) -> tuple[A
             gram += part @ part.T
         d, U = linalg.eigh(gram, overwrite_a=True)
         d, C = np.maximum(d, 0.0), U.T @ (root * (Y - mean_y))
-        lam = _share(d, _leave_one_out(d, U, C, shares, penalties) if penalty is None else penalty)
+        lam = _share(d, _leave_one_out(d, U, C, shares, candidates.penalties) if penalty is None else penalty)
         found = U @ (C / (d + lam)[:, None])
         W = np.concatenate([centred(piece).T @ found for piece in pieces])
         return W, mean_y - mean @ W
@@ -293,9 +305,9 @@ def _leave_one_out(d: Array, U: Array, C: Array, shares: Array, penalties: Array
     return float(penalties[int(np.argmin(scores))])
 
 
-def _cross_validation(d: Array, C: Array, square: float, n: float, lam: float) -> float:
-    """Return RSS / (n - tr H)^2 for one lambda, or infinity if no degrees of freedom are left."""
+def _cross_validation(d: Array, C: Array, square: float, n: float, lam: float, caution: float) -> float:
+    """Return RSS / (n - caution tr H)^2 for one lambda, or infinity if no degrees of freedom are left."""
     W = C / (d + lam)[:, None]
     rss = square - 2 * float((W * C).sum()) + float((W**2 * d[:, None]).sum())
-    left = n - float((d / (d + lam)).sum())
+    left = n - caution * float((d / (d + lam)).sum())
     return np.inf if left <= 1e-6 * n else max(rss, 1e-12 * square) / left**2
