@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 
 PACKAGES = ["kenyon", "numpy", "scipy", "numba", "torch", "jax", "reservoirpy", "pyrcn", "rclib"]
 
-REST = 0.3  # seconds of rest: threads of the work before may still be spinning
+BUSY = 0.2  # a share by which a fixed loop takes longer: more than the differences that we look for
+REST = 0.2  # seconds of rest: threads of the work before may still be spinning
 
 
 class Times(NamedTuple):
@@ -73,12 +75,30 @@ def machine() -> list[str]:
     """Describe the machine and the versions, a line each."""
     info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     models = [line.split(":")[1].strip() for line in info.splitlines() if line.startswith("model name")]
-    load = os.getloadavg()[0]
+    delay = disturbance()
     return [
         f"{models[0] if models else platform.processor()}, {os.cpu_count()} cores, {platform.system()}; "
-        f"load {load:.1f} before the start" + (" (busy: figures are worse than they would be)" if load > 0.5 else ""),
+        f"before the start a fixed loop took {delay:.0%} longer than at its best"
+        + (" (busy: figures are worse than they would be)" if delay > BUSY else ""),
         f"Python {platform.python_version()}, " + ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
     ]
+
+
+def disturbance(threads: int = 2, n: int = 200) -> float:
+    """Return by how much a fixed loop, in as many threads, takes longer on average than at its best.
+
+    A machine at rest gives a few hundredths. Unlike the load, it is not about the minutes before.
+    """
+    values = np.ones(300_000)
+
+    def once(_: int) -> float:
+        start = time.perf_counter()
+        values.cumsum()
+        return time.perf_counter() - start
+
+    with ThreadPoolExecutor(threads) as pool:
+        taken = np.array(list(pool.map(once, range(n))))
+    return float(taken.mean() / taken.min() - 1)
 
 
 def _version(package: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import kenyon as kn
-from kenyon.kernels.noise import random_words
+from kenyon.kernels.noise import random_uniforms, random_words
 from tests import naive
 
 WORD = st.integers(0, 2**32 - 1)
@@ -25,6 +25,12 @@ def words(key, first, n):
 def test_words_are_those_of_the_oracle(key, first, n):
     expected = [naive.threefry(key, (k & 0xFFFFFFFF, k >> 32)) for k in range(first, first + n)]
     assert words(key, first, n).tolist() == [list(pair) for pair in expected]
+
+
+def test_uniform_numbers_are_words_over_their_number():
+    uniforms = np.empty((40, 2))
+    random_uniforms(np.array([1, 2], np.uint32), 2**32 - 3, uniforms)
+    np.testing.assert_array_equal(uniforms, words((1, 2), 2**32 - 3, 40) / 2.0**32)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import kenyon as kn
 from kenyon.kernels.lanes import Rows8, Rows16
+from kenyon.kernels.many_episodes import FAR
 from tests import naive
 
 ODOURS = kn.load_odours()
@@ -34,6 +36,19 @@ def test_states_equal_the_oracle(task, form):
         shown = np.repeat(ODOURS.scaled[task.items[item]], task.steps, axis=0)
         assert close(state, naive.run(reservoir.W, reservoir.W_in, leak, shown)[-1])
         assert label == task.labels[item]
+
+
+def test_rows_asked_for_ahead_change_nothing():
+    """A block of so many neurons is too large for the nearer caches; one episode at a time is not."""
+    rng = np.random.default_rng(0)
+    n, n_neurons = 17, FAR // (2 * 4 * 32) + 8
+    W = sparse.random_array((n_neurons, n_neurons), density=2 / n_neurons, format="csr", rng=rng, dtype=np.float32)
+    W_in = rng.normal(size=(n_neurons, 2)).astype(np.float32)
+    reservoir = kn.Reservoir.from_weights(W=sparse.csr_array(0.5 * W), W_in=W_in, leak_rate=0.3)
+    inputs = rng.normal(size=(n, 4, 2)).astype(np.float32)
+    states = reservoir.run(inputs)
+    for k in (0, n - 1):
+        np.testing.assert_array_equal(states[k : k + 1], reservoir.run(inputs[k : k + 1]))
 
 
 @given(

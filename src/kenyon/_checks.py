@@ -166,6 +166,8 @@ def as_kernel_array(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
 
     What is too large for this kind of number becomes infinite.
     """
+    if array.dtype == kind and array.ndim and array.flags.carray:
+        return array
     with np.errstate(over="ignore"):
         result = np.ascontiguousarray(array, kind)
     return result if result.flags.carray else result.copy()
@@ -186,9 +188,10 @@ def whole_numbers(name: str, value: ArrayLike, expected: str, n_dims: int, n: in
     found = array(name, value, expected)
     if found.dtype.kind not in "iu" or found.ndim != n_dims:
         raise ValueError(f"{name} must be {expected}, not {found.dtype} {found.shape}")
-    if found.size and (found.min() < 0 or found.max() >= n):
+    whole = as_kernel_array(found, np.intp)
+    if whole.size and whole.view(np.uintp).max() >= n:  # below 0 and beyond intp in one look
         raise ValueError(f"{name} must be from 0 to {n - 1}, not {found.min()} to {found.max()}")
-    return as_kernel_array(found, np.intp)
+    return whole
 
 
 def labels(

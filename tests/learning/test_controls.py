@@ -4,7 +4,7 @@ from sklearn.linear_model import Ridge
 
 import kenyon as kn
 from kenyon import _seeding
-from kenyon.learning.ridge import PENALTIES
+from kenyon.learning.ridge import CANDIDATES
 from tests import naive
 from tests.learning.test_updates import episodes
 
@@ -139,8 +139,8 @@ def test_the_penalty_chosen_has_the_least_generalised_cross_validation_score(int
         H = X @ np.linalg.solve(X.T @ X + share * (X**2).sum() * np.eye(30), X.T)
         return ((T - H @ T) ** 2).sum() / (80 - intercept - np.trace(H)) ** 2
 
-    best = min(PENALTIES, key=score)
-    assert PENALTIES[0] < best < PENALTIES[-1]
+    best = min(CANDIDATES.penalties, key=score)
+    assert CANDIDATES.penalties[0] < best < CANDIDATES.penalties[-1]
     expected = np.linalg.solve(X.T @ X + best * (X**2).sum() * np.eye(30), X.T @ T).T
     np.testing.assert_allclose(readout.W, expected, rtol=1e-4, atol=1e-5)
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 import kenyon as kn
 from kenyon.learning.growth import with_outputs
-from kenyon.learning.ridge import PENALTIES
+from kenyon.learning.ridge import CANDIDATES
 
 
 def wide(n=24, width=1500, n_outputs=2, seed=0):
@@ -62,8 +62,8 @@ def test_the_penalty_chosen_is_best_on_episodes_left_out_one_by_one():
             found += weights[i] * ((model.predict(V[i : i + 1].astype(np.float64)) - Y[i]) ** 2).sum()
         return found
 
-    best = min(PENALTIES[12:], key=error)
-    assert PENALTIES[12] < best < PENALTIES[-1]
+    best = min(CANDIDATES.penalties[12:], key=error)
+    assert CANDIDATES.penalties[12] < best < CANDIDATES.penalties[-1]
     np.testing.assert_array_equal(
         learned(regression(None), V, Y, weights).W, learned(regression(best), V, Y, weights).W
     )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import kenyon as kn
 from kenyon.envs import ReservoirFeatures, ReservoirFeaturesVector
-from kenyon.kernels.learning import _features
+from kenyon.kernels.reading import NO_SCALING, room_for
 from kenyon.learning.learners import changed
 from tests import naive
 from tests.learning.test_updates import episodes
@@ -24,7 +24,7 @@ LEARNERS = [
 
 def learn_space(V, *, both):
     """Return the space that the kernel has for x: rows of networks must be at least as long."""
-    return _features(V, both)[0]
+    return room_for(V, NO_SCALING, both)[0]
 
 
 def twice(V):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kenyon.estimators._encoding import RowEncoder, RunningScaling
 from kenyon.estimators._training import Training, Units
-from kenyon.kernels.learning import row_length
+from kenyon.kernels.reading import row_length
 from kenyon.kernels.running import Moments, Percentiles, no_percentiles, take_percentiles
 from kenyon.kernels.streams import ROWS, SETTLED, Following
 from kenyon.learning.state import State

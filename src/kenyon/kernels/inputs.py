@@ -72,8 +72,9 @@ def work_space(rows: type[Rows], n_rows: int, n_channels: int, delays: Taps = NO
     `n_rows` is the number of neurons and of what they hear.
     """
     width, n_kept = WIDTHS[rows], delays.reach * n_channels if len(delays.offsets) else 0
-    state, new, clean, history = (rows(aligned(n, width)) for n in (n_rows, n_rows, n_channels, n_kept))
-    return Work(state, new, clean, rows(np.empty((2, width), np.uint32)), history)
+    both = aligned(2, n_rows, width)  # at once: NumPy asks for huge pages for what is large
+    clean, history = rows(aligned(n_channels, width)), rows(aligned(n_kept, width))
+    return Work(rows(both[0]), rows(both[1]), clean, rows(np.empty((2, width), np.uint32)), history)
 
 
 @njit

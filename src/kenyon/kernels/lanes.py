@@ -145,6 +145,24 @@ def store(typing: Any, rows: Any, row: Any, lanes: Any) -> Any:
 
 
 @intrinsic
+def prefetch(typing: Any, rows: Any, row: Any) -> Any:
+    """Ask for one row of `Rows` that will be loaded soon."""
+    byte, word, line = ir.IntType(8), ir.IntType(32), 64
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        first = builder.bitcast(_row_pointer(context, builder, signature.args[0], *args), byte.as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [first.type, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        to_read, to_all_caches, data = (ir.Constant(word, option) for option in (0, 3, 1))
+        for place in range(0, 4 * _of_rows(rows).width, line):
+            pointer = builder.gep(first, [ir.Constant(ir.IntType(64), place)])
+            builder.call(function, [pointer, to_read, to_all_caches, data])
+        return context.get_dummy_value()
+
+    return types.void(rows, types.uintp), generate
+
+
+@intrinsic
 def gather(typing: Any, values: Any, places: Any, row: Any) -> Any:
     """Return the elements of `values`, `Rows` of floats, whose numbers are in one row of `places`, `Rows` of words."""
     lanes, words = LanesType(types.float32, WIDTHS[places.instance_class]), ir.IntType(32)

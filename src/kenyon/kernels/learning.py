@@ -16,24 +16,12 @@ denominators, where both come to the same). All steps of an episode are multipli
 cool. Several networks may learn from the same episodes side by side, taking turns every few episodes: a Metropolis
 pair, or all the starts of prelearning.
 
-Layout. Lanes are neurons, LANES of them at a time. Lanes are loaded by the number of their first element in memory
-order (C order), so arrays are indexed as if they were flat:
+Lanes are neurons, LANES of them at a time; `reading` says how arrays are laid out. Sums over a batch, grad_W and
+grad_theta, are laid out as W and theta are. With the code "signed", x may be negative, and
 
-    W, grad_W           (n_networks, n_classes, n_padded): [m, j, i] is element (m n_classes + j) n_padded + i
-    theta, grad_theta   (n_networks, n_padded): [m, i] is element m n_padded + i
-    V                   (n_episodes, n_neurons): [n, i] is element n n_neurons + i
-
-With the code "signed" a neuron is active on both sides of 0,
-
-    x = sign(V) relu(|V| - theta),    dtheta_i = -step_theta sign(x_i) sum_j e_j W_ji
+    dtheta_i = -step_theta sign(x_i) sum_j e_j W_ji
 
 which is the above for x >= 0; so H(x_i) is written as the sign of x_i throughout.
-
-With the code "on_off" a neuron has a second unit, x = relu(-V - theta). Units of the second side follow those of the
-first, which are padded as rows are; x, W and theta then have twice the length, and only reading knows of it.
-
-Rows of W and theta are padded to whole lanes with units whose threshold is infinite: never active, they never learn.
-Rows of V are not padded, so their last, incomplete lanes are copied to `tail`, which is zero from there on.
 
 Arguments that the functions share:
 
@@ -53,21 +41,8 @@ from numba import njit, uintp
 from numpy.typing import NDArray
 
 from kenyon.kernels.cache import kernel
-from kenyon.kernels.lanes import (
-    HALF,
-    LANES,
-    along,
-    fma,
-    half_of,
-    lanes_of,
-    load_at,
-    load_half,
-    magnitude,
-    relu,
-    store_at,
-    sum_lanes,
-    where_active,
-)
+from kenyon.kernels.lanes import HALF, LANES, along, fma, half_of, lanes_of, load_at, load_half, store_at
+from kenyon.kernels.reading import read, room_for, row_length
 
 BLOCK = 32  # episodes that a network sees before the next one does, so that it stays in the nearest cache
 
@@ -120,12 +95,6 @@ class EpisodeLog(NamedTuple):
         return EpisodeLog(self.cost[:, first:last], self.correct[:, first:last], self.norm2[:, first:last])
 
 
-def row_length(n: int) -> int:
-    """Return how many places a row of n units takes: whole lanes, and never a multiple of 512."""
-    n_padded = -(-n // LANES) * LANES
-    return n_padded + LANES if n_padded % 512 == 0 else n_padded  # 4096 bytes apart, rows fall on the same lines
-
-
 def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
     """Return `n` networks that know nothing: W = 0, thresholds `theta`, one per neuron."""
     n_padded = row_length(len(theta))
@@ -140,151 +109,6 @@ def episode_log(n_networks: int, n_episodes: int) -> EpisodeLog:
     """Return an empty log."""
     shape = (n_networks, n_episodes)
     return EpisodeLog(np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.float32))
-
-
-_row_length = njit(row_length)
-
-
-@njit
-def _fill_tail(V, n, tail):
-    """Copy the last, incomplete lanes of row n; return how many neurons are in whole ones."""
-    n_neurons = uintp(V.shape[1])
-    whole = n_neurons // uintp(LANES) * uintp(LANES)
-    for i in range(n_neurons - whole):
-        tail[i] = V[n, whole + uintp(i)]
-    return whole
-
-
-@njit
-def _read(V, n, nets, m, thresholds, weigh, tail, x, y, active):
-    """Write x and y of network m in episode n; return |x|^2. With `weigh`, write sum_{i: x_i > 0} W_ji^2 to active[j].
-
-    Two outputs ride on the pass that makes x. Even and odd halves of the lanes take turns, since registers would not
-    hold all sums at once; added in the end, they give the sum over whole lanes.
-    """
-    n_padded, whole = uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
-    V_start, theta_start = uintp(n) * uintp(V.shape[1]), uintp(m) * n_padded
-    row0 = uintp(m) * uintp(len(y)) * n_padded
-    row1 = row0 + n_padded
-    zero = half_of(np.float32(0))
-    all_norm2 = all_y0 = all_y1 = all_active0 = all_active1 = zero
-    for start in (uintp(0), uintp(HALF)):
-        norm2 = finite = y0 = y1 = active0 = active1 = zero
-        for i in range(start, uintp(len(x)), uintp(LANES)):
-            v = load_half(V, V_start + i) if i < whole else load_half(tail, i - whole)
-            finite = fma(v, zero, finite)  # NaN from here on if v is not finite, which relu would hide
-            if thresholds:
-                v = relu(v - load_half(nets.theta, theta_start + i))
-            store_at(x, i, v)
-            w0, w1 = load_half(nets.W, row0 + i), load_half(nets.W, row1 + i)
-            norm2, y0, y1 = fma(v, v, norm2), fma(w0, v, y0), fma(w1, v, y1)
-            if weigh:
-                active0 = fma(w0, where_active(v, w0), active0)
-                active1 = fma(w1, where_active(v, w1), active1)
-        all_norm2, all_y0, all_y1 = all_norm2 + norm2 + finite, all_y0 + y0, all_y1 + y1
-        all_active0, all_active1 = all_active0 + active0, all_active1 + active1
-    y[0], y[1], active[0], active[1] = (
-        sum_lanes(all_y0),
-        sum_lanes(all_y1),
-        sum_lanes(all_active0),
-        sum_lanes(all_active1),
-    )
-    _read_further(nets.W, row0, n_padded, 2, weigh, x, y, active)
-    return sum_lanes(all_norm2)
-
-
-@njit
-def _read_both(V, n, nets, m, weigh, tail, x, y, active):
-    """Do the same for both sides of every neuron, in one pass over V."""
-    n_padded, whole, side = uintp(nets.theta.shape[1]), _fill_tail(V, n, tail), uintp(_row_length(V.shape[1]))
-    V_start, theta_start = uintp(n) * uintp(V.shape[1]), uintp(m) * n_padded
-    row0 = uintp(m) * uintp(len(y)) * n_padded
-    row1 = row0 + n_padded
-    zero = half_of(np.float32(0))
-    all_norm2 = all_y0 = all_y1 = all_active0 = all_active1 = zero
-    for start in (uintp(0), uintp(HALF)):
-        norm2 = finite = y0 = y1 = active0 = active1 = zero
-        for i in range(start, uintp(len(x)) - side, uintp(LANES)):
-            v = load_half(V, V_start + i) if i < whole else load_half(tail, i - whole)
-            finite = fma(v, zero, finite)
-            on = relu(v - load_half(nets.theta, theta_start + i))
-            off = relu(zero - v - load_half(nets.theta, theta_start + side + i))
-            store_at(x, i, on)
-            store_at(x, side + i, off)
-            norm2 = fma(off, off, fma(on, on, norm2))
-            w_on, w_off = load_half(nets.W, row0 + i), load_half(nets.W, row0 + side + i)
-            y0 = fma(w_off, off, fma(w_on, on, y0))
-            if weigh:
-                active0 = fma(w_off, where_active(off, w_off), fma(w_on, where_active(on, w_on), active0))
-            w_on, w_off = load_half(nets.W, row1 + i), load_half(nets.W, row1 + side + i)
-            y1 = fma(w_off, off, fma(w_on, on, y1))
-            if weigh:
-                active1 = fma(w_off, where_active(off, w_off), fma(w_on, where_active(on, w_on), active1))
-        all_norm2, all_y0, all_y1 = all_norm2 + norm2 + finite, all_y0 + y0, all_y1 + y1
-        all_active0, all_active1 = all_active0 + active0, all_active1 + active1
-    y[0], y[1], active[0], active[1] = (
-        sum_lanes(all_y0),
-        sum_lanes(all_y1),
-        sum_lanes(all_active0),
-        sum_lanes(all_active1),
-    )
-    _read_further(nets.W, row0, n_padded, 2, weigh, x, y, active)
-    return sum_lanes(all_norm2)
-
-
-@njit
-def _read_further(W, first_row, n_padded, first, weigh, x, y, active):
-    """Write the outputs from number `first` on, once x is there."""
-    for j in range(first, len(y)):
-        row = first_row + uintp(j) * n_padded
-        y[j] = _output(W, row, x)
-        if weigh:
-            active[j] = _active_weight(W, row, x)
-
-
-@njit
-def _read_signed(V, n, nets, m, weigh, tail, x, y, active):
-    """Do the same for x = sign(V) relu(|V| - theta)."""
-    n_neurons, n_padded, whole = uintp(V.shape[1]), uintp(nets.theta.shape[1]), _fill_tail(V, n, tail)
-    V_start, theta_start, W_start = uintp(n) * n_neurons, uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
-    zero = lanes_of(np.float32(0))
-    norm2 = finite = zero
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        v = load_at(V, V_start + i) if i < whole else load_at(tail, i - whole)
-        finite = fma(v, zero, finite)
-        v = along(v, relu(magnitude(v) - load_at(nets.theta, theta_start + i)))
-        store_at(x, i, v)
-        norm2 = fma(v, v, norm2)
-    _read_further(nets.W, W_start, n_padded, 0, weigh, x, y, active)
-    return sum_lanes(norm2 + finite)
-
-
-@njit
-def _features(V, both):
-    """Return work space for x and for the end of a row of V. Between two sides x stays 0."""
-    n_used = -(-V.shape[1] // LANES) * LANES
-    if both:
-        n_used += _row_length(V.shape[1])
-    return np.zeros(n_used, np.float32), np.zeros(LANES, np.float32)
-
-
-@njit
-def _output(W, row, x):
-    """Return sum_i W_ji x_i, row j of W beginning at element `row`."""
-    total = lanes_of(np.float32(0))
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        total = fma(load_at(W, row + i), load_at(x, i), total)
-    return sum_lanes(total)
-
-
-@njit
-def _active_weight(W, row, x):
-    """Return the sum of W_ji^2 over active neurons, row j of W beginning at element `row`."""
-    total = lanes_of(np.float32(0))
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        w = load_at(W, row + i)
-        total = fma(w, where_active(load_at(x, i), w), total)
-    return sum_lanes(total)
 
 
 @njit
@@ -416,27 +240,35 @@ def _by_reward(step, y, action, label, targets, n, e):
     return e[action] * e[action]
 
 
+@njit
+def _errors(step, y, action, label, targets, n, e):
+    """Write the errors of episode n to `e`; return the cost."""
+    if step.by_reward:
+        return _by_reward(step, y, action, label, targets, n, e)
+    if step.regression:
+        return _regression(targets, n, y, e)
+    return _supervised(step, y, label, e)
+
+
 @kernel
-def act(thresholds, both, signed, nets, V, uniforms, temperatures, actions):
+def act(thresholds, both, signed, nets, V, scaling, uniforms, temperatures, actions):
     """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
-    n_classes = nets.W.shape[1]
-    x, tail = _features(V, both)
+    n_classes, room = nets.W.shape[1], room_for(V, scaling, both)
     y, active, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     for n in range(len(V)):
-        if both:
-            _read_both(V, n, nets, 0, False, tail, x, y, active)
-        elif signed:
-            _read_signed(V, n, nets, 0, False, tail, x, y, active)
-        else:
-            _read(V, n, nets, 0, thresholds, False, tail, x, y, active)
+        read(V, n, scaling, nets, 0, thresholds, both, signed, False, room, y, active)
         actions[n] = max(choose(y, temperatures[n], uniforms[n, 0], sums), 0)
 
 
 @kernel
-def learn(step, nets, V, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place):
+def learn(step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place):
     """Let all networks learn from episodes in order.
 
+    Return whether all is well: costs and states are finite, running costs not infinite, and in every episode the first
+    network had an active neuron.
+
     V               (n_episodes, n_neurons): hidden states
+    scaling         (2, n_neurons): networks read (V - scaling[0]) scaling[1]; (2, 0): V
     labels          (n_episodes,): the right class, or the action taken if that is told; in regression ignored
     targets         (n_episodes, n_classes): in regression, the outputs wanted; (n_episodes, 1): the rewards, if they
                     are told; otherwise ignored
@@ -448,23 +280,18 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, cooled, n_in_b
     out, place      an `EpisodeLog`, and its column for the first of these episodes
     """
     n_networks, n_classes = nets.W.shape[:2]
-    weigh = step.normalised and step.local
-    x, tail = _features(V, step.both)
-    active = np.empty(n_classes, np.float32)
+    code, weigh = (step.thresholds, step.both, step.signed), step.normalised and step.local
+    room, active = room_for(V, scaling, step.both), np.empty(n_classes, np.float32)
     y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
     taken = np.empty(BLOCK, np.intp)  # actions of the last network that chose
+    total, silent = np.float32(0), False  # the total is 0 as long as everything is finite
     for start in range(0, len(V), BLOCK):
         end = min(start + BLOCK, len(V))
         for m in range(n_networks):
             place_in_batch = n_in_batch
             for n in range(start, end):
                 place_in_batch += 1
-                if step.both:
-                    norm2 = _read_both(V, n, nets, m, weigh, tail, x, y, active)
-                elif step.signed:
-                    norm2 = _read_signed(V, n, nets, m, weigh, tail, x, y, active)
-                else:
-                    norm2 = _read(V, n, nets, m, step.thresholds, weigh, tail, x, y, active)
+                norm2 = read(V, n, scaling, nets, m, *code, weigh, room, y, active)
                 action = -1
                 if step.told:
                     action = labels[n]
@@ -472,26 +299,23 @@ def learn(step, nets, V, labels, targets, uniforms, temperatures, cooled, n_in_b
                     action = taken[n - start]
                 elif m < uniforms.shape[1]:
                     action = taken[n - start] = choose(y, temperatures[n], uniforms[n, m], sums)
-                first, last = 0, n_classes
-                if step.by_reward:
-                    first, last = max(action, 0), max(action, 0) + 1
-                    cost = _by_reward(step, y, first, labels[n], targets, n, e)
-                elif step.regression:
-                    cost = _regression(targets, n, y, e)
-                else:
-                    cost = _supervised(step, y, labels[n], e)
+                first, last = (max(action, 0), max(action, 0) + 1) if step.by_reward else (0, n_classes)
+                cost = _errors(step, y, first, labels[n], targets, n, e)
                 k = place + n
                 out.cost[m, k], out.norm2[m, k], out.correct[m, k] = cost, norm2, action == labels[n]
+                total += cost * np.float32(0) + norm2 * np.float32(0)
+                silent = silent or (m == 0 and norm2 == 0)
                 denominator = norm2
                 if weigh:
                     for j in range(first, last):
                         denominator += step.rate_theta * active[j]
                 nets.size[m, 0] += cost
                 nets.size[m, 1] += denominator
-                _update(step, nets, m, first, last, x, e, place_in_batch, cooled[n])
+                _update(step, nets, m, first, last, room[0], e, place_in_batch, cooled[n])
                 if place_in_batch == step.batch:
                     place_in_batch = 0
         n_in_batch = (n_in_batch + end - start) % step.batch
+    return total == 0 and not silent and not np.isinf(nets.running).any()
 
 
 @njit

@@ -7,10 +7,13 @@ that they hear: input channels or, with delays, columns (see `inputs`), and a ro
 [rho W | W_in | b] is one sparse matrix: each of its nonzeros is one broadcast and one multiply-add of all lanes, and
 one pass over it serves a whole block. A single episode would leave most lanes idle: see `one_episode`.
 
+Neurons are advanced in the order of their number of connections, so that neighbours have equally many and the processor
+can foresee where a sum ends. Rows of a state too large for the nearer caches are asked for some connections ahead.
+
 Episodes of different lengths end together. Whatever happens in a lane before its episode begins is wiped out then.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, uintp
@@ -20,16 +23,23 @@ from scipy import sparse
 from kenyon.kernels import pooling
 from kenyon.kernels.cache import kernel
 from kenyon.kernels.inputs import Taps, load_keys, write_columns
-from kenyon.kernels.lanes import Rows, fma, item, lanes_like, load, store
+from kenyon.kernels.lanes import Rows, fma, item, lanes_like, load, prefetch, store
 from kenyon.kernels.neurons import Relu, Tanh, advanced
 from kenyon.kernels.pooling import FULL, Kept, Pool
 
+AHEAD = 16  # connections: about one neuron's
+FAR = 2**21  # bytes of a block's states, beyond which rows are asked for ahead; if they are near, it only costs time
+
 
 class Network(NamedTuple):
-    """[rho W | W_in | b] as compressed sparse rows, what W_in hears, and what neurons do with it."""
+    """[rho W | W_in | b] as compressed sparse rows, what W_in hears, and what neurons do with it.
 
+    Neurons are sorted by their number of connections; rows of the state are not.
+    """
+
+    order: NDArray[np.uint32]  # (n_neurons,): the neuron at each place of the following
     row_ends: NDArray[np.uint32]  # (n_neurons,): where each neuron's connections end; the next one's begin there
-    columns: NDArray[np.uint32]  # (n_connections,): the row of the state that a connection comes from
+    columns: NDArray[np.uint32]  # (n_connections + AHEAD,): the row of the state that a connection comes from
     weights: NDArray[np.float32]  # (n_connections,)
     leaks: NDArray[np.float32]  # (n_neurons,)
     activation: Relu | Tanh
@@ -41,8 +51,11 @@ def network(
     weights: sparse.csr_array, leaks: NDArray[np.float32], activation: Relu | Tanh, delays: Taps, biased: bool
 ) -> Network:
     """Return [rho W | W_in | b], shape (n_neurons, n_rows), as the kernel takes it."""
-    ends, columns = weights.indptr[1:].astype(np.uint32), weights.indices.astype(np.uint32)
-    return Network(ends, columns, weights.data.astype(np.float32), leaks, activation, delays, biased)
+    order = np.argsort(np.diff(weights.indptr), kind="stable")
+    laid = weights[order]
+    ends, columns = laid.indptr[1:].astype(np.uint32), np.pad(laid.indices, (0, AHEAD)).astype(np.uint32)
+    own = laid.data.astype(np.float32), leaks[order]
+    return Network(order.astype(np.uint32), ends, columns, *own, activation, delays, biased)
 
 
 def pool_for(kept: Kept, rows: type[Rows]) -> Pool:
@@ -50,17 +63,35 @@ def pool_for(kept: Kept, rows: type[Rows]) -> Pool:
     return pooling.pool_of(kept, rows, kept.levels.shape[1], np.ascontiguousarray(kept.levels.T).ravel())
 
 
+def _stepping(ahead: int) -> Any:
+    """Make the function that advances a block by one step, and asks for rows so many connections ahead if not 0."""
+
+    @njit
+    def step(network, state, new):
+        k = uintp(0)
+        for place in range(uintp(len(network.order))):
+            end, neuron = uintp(item(network.row_ends, place)), uintp(item(network.order, place))
+            drive = lanes_like(state, np.float32(0))
+            while k < end:
+                if ahead > 0:
+                    prefetch(state, uintp(item(network.columns, k + uintp(ahead))))
+                drive = fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
+                k += uintp(1)
+            store(new, neuron, advanced(network.activation, drive, item(network.leaks, place), load(state, neuron)))
+
+    return step
+
+
+_step_near, _step_far = _stepping(0), _stepping(AHEAD)
+
+
 @njit
 def _step(network, state, new):
     """Advance all neurons of one block by one step, from `state` to `new`."""
-    k = uintp(0)
-    for neuron in range(uintp(len(network.row_ends))):
-        end = uintp(item(network.row_ends, neuron))
-        drive = lanes_like(state, np.float32(0))
-        while k < end:
-            drive = fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
-            k += uintp(1)
-        store(new, neuron, advanced(network.activation, drive, item(network.leaks, neuron), load(state, neuron)))
+    if 2 * state.values.nbytes > FAR:
+        _step_far(network, state, new)
+    else:
+        _step_near(network, state, new)
 
 
 @njit
@@ -90,7 +121,7 @@ def _overflow(state, n_neurons):
 def _rest(network, episodes, work, first):
     """Bring a block to rest, with ones where the bias comes from; tell whether some episodes begin later."""
     n_columns = len(network.taps.offsets)
-    constant = len(network.row_ends) + (n_columns if n_columns else len(work.clean.values))
+    constant = len(network.order) + (n_columns if n_columns else len(work.clean.values))
     for state in (work.state, work.new):
         state.values[:constant] = np.float32(0)
         state.values[constant:] = np.float32(1)

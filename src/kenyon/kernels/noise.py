@@ -107,3 +107,12 @@ def random_words(key, first, out):
         store(rows, uintp(1), x1)
         for lane in range(min(32, len(out) - start)):
             out[start + lane, 0], out[start + lane, 1] = lanes[0, lane], lanes[1, lane]
+
+
+@kernel
+def random_uniforms(key, first, out):
+    """Write two uniform numbers in [0, 1) to out[i], shape (n, 2): the words of number first + i, over 2^32."""
+    words = np.empty(out.shape, np.uint32)
+    random_words(key, first, words)
+    for i in range(len(out)):
+        out[i, 0], out[i, 1] = words[i, 0] * 2.0**-32, words[i, 1] * 2.0**-32

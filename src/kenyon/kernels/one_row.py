@@ -7,6 +7,7 @@ import numpy as np
 
 from kenyon.kernels.cache import kernel
 from kenyon.kernels.learning import EpisodeLog, Networks, Step
+from kenyon.kernels.reading import row_length_of
 from kenyon.kernels.running import Moments, Percentiles
 from kenyon.kernels.streams import (
     Aims,
@@ -15,7 +16,6 @@ from kenyon.kernels.streams import (
     RandomFeatures,
     input_factors,
     learn_rows,
-    row_length_of,
     standardised,
     take_series,
 )

@@ -19,7 +19,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kenyon.kernels.cache import kernel
-from kenyon.kernels.learning import Step, learn, row_length
+from kenyon.kernels.learning import Step, learn
+from kenyon.kernels.reading import row_length_of
 from kenyon.kernels.running import Moments, Percentiles, last, percentile, take_moments, take_percentiles
 
 LARGEST_VALUE = 1e100  # the square of such a value, summed over any number of rows, is finite
@@ -161,9 +162,6 @@ def input_factors(kind, moments, lows, highs, factor):
             factor[i] /= common
 
 
-row_length_of = njit(row_length)
-
-
 @njit
 def _set_units(plan, moments, factor):
     """Write the units that the moments call for."""
@@ -236,7 +234,7 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
     others      as in `learn`, which takes the steps
     """
     counts, cooled = stream.counts, np.ones(1, np.float32)
-    targets = np.zeros((1, nets.W.shape[1]), np.float32)
+    targets, unscaled = np.zeros((1, nets.W.shape[1]), np.float32), np.zeros((2, 0), np.float32)
     for n in range(len(V)):
         if plan.pace > 0:
             cooled[0] = np.float32((1.0 + counts[WEIGHT] / plan.pace) ** POWER)
@@ -267,7 +265,7 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
             for j in range(told.shape[1]):
                 targets[0, j] = np.float32((told[n, j] - aims.shift[j]) / aims.scale[j] * np.float64(step.target))
         label, uniform, temperature = labels[n : n + 1], uniforms[n : n + 1], temperatures[n : n + 1]
-        learn(now, nets, U, label, targets, uniform, temperature, cooled, n_in_batch, out, n)
+        learn(now, nets, U, unscaled, label, targets, uniform, temperature, cooled, n_in_batch, out, n)
         n_in_batch = (n_in_batch + 1) % step.batch
         if not np.isfinite(out.cost[0, n]):
             return n

@@ -26,7 +26,7 @@ from kenyon.learning.protocol import Info, Proposal, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.learning.state import ROWS, Percentile, State, fixed_start, unit_thresholds
 from kenyon.learning.switches import DEPENDENT, Default, acting, settle
-from kenyon.readout import CODES, ON_OFF, SIGNED, Readout, encoded, standardise
+from kenyon.readout import CODES, ON_OFF, SIGNED, Readout, encoded
 
 NO_TARGETS = np.zeros((0, 0), np.float32)  # for the kernel, when labels are classes
 HALVINGS = 20  # how often callers halve the steps of a learner that diverges before they give up
@@ -192,16 +192,8 @@ class Learner:
         if isinstance(self.rule, Regression):
             raise ValueError("rule must be QLearning() or Supervised() for a learner to act, not Regression()")
         V = _checks.single("states", _checks.states(V, self._own(state).n_neurons))
-        actions, V = np.empty(len(V), np.intp), standardise(V, state.shift, state.scale)
-        act(
-            bool(self.thresholds),
-            state.sides == 2,
-            self.code == SIGNED,
-            state.nets,
-            V,
-            *self._choices(state, len(V), 1),
-            actions,
-        )
+        actions, code = np.empty(len(V), np.intp), (bool(self.thresholds), state.sides == 2, self.code == SIGNED)
+        act(*code, state.nets, V, state.scaling, *self._choices(state, len(V), 1), actions)
         return actions
 
     def learn(
@@ -235,26 +227,27 @@ class Learner:
         n_choosing: int,
     ) -> tuple[State, Info]:
         """Learn from episodes in order, and decide on proposals between them; arguments as the kernel takes them."""
-        V = standardise(V, state.shift, state.scale)
-        state = state._replace(nets=state.nets.copy())
+        state, scaling = state._replace(nets=state.nets.copy()), state.scaling
         uniforms, temperatures = self._choices(state, len(V), n_choosing)
         cooled = cooling.factors(self.cooling, self.horizon, state.episode, len(V))
         out = episode_log(len(state.nets.W), len(V))
         proposals: list[Proposal] = []
         stride = self.stride if self.search else max(1, len(V))
         chances = self._chances(state, len(V), stride)
-        first = 0
+        first, well = 0, state.silent == 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
-            episodes = (part[first:last] for part in (V, labels, targets, uniforms, temperatures, cooled))
-            learn(step, state.nets, *episodes, state.episode % self.batch, out, first)
-            state = state._replace(episode=state.episode + last - first)
-            check_costs(self, state, V, out.part(first, last))
+            told = (part[first:last] for part in (labels, targets, uniforms, temperatures, cooled))
+            fine = learn(step, state.nets, V[first:last], scaling, *told, state.episode % self.batch, out, first)
+            state, well = state._replace(episode=state.episode + last - first), well and fine
+            if not fine:
+                check_costs(self, state, V, out.part(first, last))
             if self.search and state.episode % stride == 0:
                 state, proposal = self._decide(state, *next(chances))
                 proposals.append(proposal)
             first = last
-        state = check_silence(self, state, V, out.norm2[0])
+        if not well:
+            state = check_silence(self, state, V, out.norm2[0])
         return state, Info(out.cost[0], out.correct[0].astype(np.float32), proposals)
 
     def _choices(self, state: State, n: int, n_choosing: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -383,12 +376,13 @@ class Learner:
 
     def _propose(self, state: State, number: int, normal: float) -> State:
         """Propose thresholds shifted by sigma N(0, 1), drawn once for all neurons or once for each."""
-        sigma = self.sigma or 0.0
-        reach = state.places[-1].stop
-        delta = np.full(reach, sigma * normal, np.float32)
-        if self.search == "per_neuron":
-            delta = metropolis.independent(state.source.generator("proposal", number), sigma, reach)
-        metropolis.propose(state.nets, 0, delta, metropolis.AVERAGES[self.average_start or "first"])
+        sigma, average = self.sigma or 0.0, metropolis.AVERAGES[self.average_start or "first"]
+        if self.search == "global":
+            shift = np.float32(sigma * normal)
+            metropolis.propose(state.nets, 0, shift, average)
+            return state._replace(proposed=state.theta_g + float(shift))
+        delta = metropolis.independent(state.source.generator("proposal", number), sigma, state.places[-1].stop)
+        metropolis.propose(state.nets, 0, delta, average)
         return state._replace(proposed=state.theta_g + float(delta[: state.n_neurons].mean(dtype=np.float64)))
 
     def _decide(self, state: State, number: int, uniform: float, normal: float) -> tuple[State, Proposal]:

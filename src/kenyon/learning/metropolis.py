@@ -7,6 +7,8 @@ as infinite. Of each pair of networks,
 the first is the current one and the second the proposed one.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +19,9 @@ AVERAGES = {"first": np.nan, "zero": 0.0}  # where running averages start, as `p
 
 def accept(cost: float, proposed_cost: float, beta: float, uniform: float) -> bool:
     """Decide, with a uniform number in [0, 1), whether to keep the proposal; never if it has diverged."""
-    if not np.isfinite(proposed_cost):
+    if not math.isfinite(proposed_cost):
         return False
-    if not np.isfinite(cost):
+    if not math.isfinite(cost):
         return True
     return bool(uniform < np.exp(min(0.0, -beta * (proposed_cost - cost))))
 
@@ -29,14 +31,15 @@ def independent(rng: np.random.Generator, sigma: float, n_neurons: int) -> NDArr
     return (sigma * rng.standard_normal(n_neurons)).astype(np.float32)
 
 
-def propose(nets: Networks, pair: int, delta: NDArray[np.float32], average: float) -> None:
-    """Make the second network of a pair a copy of the first with thresholds shifted by `delta`.
+def propose(nets: Networks, pair: int, delta: np.float32 | NDArray[np.float32], average: float) -> None:
+    """Make the second network of a pair a copy of the first with thresholds shifted by `delta`: all alike, or each.
 
     Both averages start anew from `average`: NaN stands for the first cost.
     """
     current, proposed = 2 * pair, 2 * pair + 1
     nets.W[proposed] = nets.W[current]
-    nets.theta[proposed, : len(delta)] = nets.theta[current, : len(delta)] + delta
+    reach = delta.size if delta.ndim else nets.theta.shape[1]
+    np.add(nets.theta[current, :reach], delta, out=nets.theta[proposed, :reach])
     nets.running[current] = nets.running[proposed] = average
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
 from kenyon.kernels.learning import Networks, episode_log, learn, networks
+from kenyon.kernels.reading import NO_SCALING
 from kenyon.learning import metropolis
 from kenyon.learning.learners import NO_TARGETS, Learner
 from kenyon.learning.protocol import Diverged, Source
@@ -154,10 +155,11 @@ class _Starts:
         n, first = min(len(batch.items), self.last - self.episode), 0
         while first < n:
             last = min(n, first + stride - self.episode % stride)
-            episodes = batch.states[first:last], batch.labels[first:last], NO_TARGETS, *self._choices(last - first)
+            episodes = batch.states[first:last], NO_SCALING, batch.labels[first:last], NO_TARGETS
             cooled = np.ones(last - first, np.float32)
             log, n_in_batch = episode_log(len(self.nets.W), last - first), self.episode % self.learner.batch
-            learn(self.learner.kernel_step(self.state), self.nets, *episodes, cooled, n_in_batch, log, 0)
+            choices = self._choices(last - first)
+            learn(self.learner.kernel_step(self.state), self.nets, *episodes, *choices, cooled, n_in_batch, log, 0)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()

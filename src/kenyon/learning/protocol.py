@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
-from kenyon.kernels.noise import random_words
+from kenyon.kernels.noise import random_uniforms
 from kenyon.learning.rules import Regression
 from kenyon.readout import Readout, completed
 
@@ -49,9 +49,9 @@ class Source(NamedTuple):
 
     def uniforms(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
         """Return two uniform numbers in [0, 1) for each of the events `first`, `first + 1`, ...; shape (n, 2)."""
-        words = np.empty((_checks.integer("n", n, 0), 2), np.uint32)
-        random_words(self._key(purpose), _checks.integer("first", first, 0), words)
-        return words.astype(np.float64) * 2.0**-32
+        uniforms = np.empty((_checks.integer("n", n, 0), 2))
+        random_uniforms(self._key(purpose), _checks.integer("first", first, 0), uniforms)
+        return uniforms
 
     def normals(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
         """Return a standard normal number for each of the events `first`, `first + 1`, ... (Box & Muller 1958)."""

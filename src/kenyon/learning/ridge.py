@@ -40,8 +40,8 @@ Array = NDArray[np.float64]
 class Candidates(NamedTuple):
     """Penalties to choose from by cross-validation, as shares of the sum of all squares.
 
-    In the generalised score tr H counts `caution` times: above 1 it does not mistake noise for a pattern where there are
-    hardly more episodes than features (Kim & Gu 2004).
+    In the generalised score tr H counts `caution` times: above 1 it does not mistake noise for a pattern where there
+    are hardly more episodes than features (Kim & Gu 2004).
     """
 
     penalties: Array

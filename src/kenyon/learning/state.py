@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.kernels.lanes import LANES
-from kenyon.kernels.learning import Networks, row_length
+from kenyon.kernels.learning import Networks
+from kenyon.kernels.reading import NO_SCALING, row_length
 from kenyon.learning.protocol import Source
 from kenyon.readout import ON_OFF, SIGNED
 
@@ -98,6 +99,13 @@ class State(NamedTuple):
         """Where the units of each side are in the rows of networks."""
         width = row_length(self.n_neurons)
         return [slice(side * width, side * width + self.n_neurons) for side in range(self.sides)]
+
+    @property
+    def scaling(self) -> NDArray[np.float32]:
+        """Shift and scale of states as the kernel takes them."""
+        if self.shift is None:
+            return NO_SCALING
+        return np.stack([self.shift, np.ones_like(self.shift) if self.scale is None else self.scale])
 
     def check(self) -> None:
         """Refuse arrays that do not fit together, as those of a file may not: the kernel checks nothing."""
