@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import kenyon as kn
-from kenyon.estimators._choice import TAPS, over_time, pooling_for
+from kenyon.estimators._choice import LEVELS, SPREAD, TAPS, over_time, pooling_for
+from kenyon.estimators._pooling import Pooling
 from tests.estimators.data import sines
 
 SMALL = {"n_neurons": 60, "random_state": 0}
@@ -31,7 +32,7 @@ def test_short_series_are_read_halfway_and_at_the_end():
 def test_longer_series_are_read_over_time(long):
     model, X, y = long
     assert [name.split()[0] for name in model.pooling_] == ["activity"] * 5
-    assert model.reservoir_.delays.spacings == (1, 1, 2, 4)
+    assert model.reservoir_.delays.spacings == (1, 1, 2, 3, 4, 5, 6)
     assert model.score(X[60:], y[60:]) > 0.9
 
 
@@ -66,22 +67,44 @@ def test_others_read_the_end():
 
 def test_a_reservoir_of_many_time_scales():
     n = 480
-    reservoir = over_time(n, 5, 300, "relu", 0)
-    assert reservoir.delays.spacings == (1, 1, 1, 2, 4, 8, 16, 32)
-    n_plain = n * 2 // 8
-    taps = reservoir.W_in.toarray().reshape(n, 5, TAPS)
-    heard = taps.any(axis=2).sum(axis=1)
-    assert set(heard) == {1, 2, 3}
-    delayed = taps[n_plain:]
-    np.testing.assert_allclose(delayed.sum(axis=2), 0, atol=1e-6)
-    np.testing.assert_allclose((delayed**2).sum(axis=(1, 2)), 1, rtol=1e-5)
-    assert not np.delete(taps[:n_plain], [TAPS // 2, TAPS // 2 + 1], axis=2).any()
-    assert set(np.round(reservoir.leak_rate[:n_plain], 3)) == set(np.float32([1, 0.3, 0.1, 0.03]))
-    assert set(np.round(reservoir.leak_rate[n_plain:], 3)) == set(np.float32([1, 0.3]))
-    connected = np.diff(reservoir.W.indptr) > 0
-    assert 0.4 < connected.mean() < 0.5
+    reservoir = over_time(n, 5, 64, "relu", 0)
+    assert reservoir.n_inputs == 10
+    assert reservoir.delays.spacings == (1, 1, 2, 3, 4, 5, 6, 8)
+    n_plain = n // 8
+    taps = reservoir.W_in.toarray().reshape(n, 2, 5, TAPS)
+    assert set(taps.any(axis=3).sum(axis=(1, 2))) == {1, 2, 3}
+    plain, delayed = taps[:n_plain], taps[n_plain:]
+    assert not plain[:, 1].any()
+    assert not delayed[:, 0].any()
+    assert not np.delete(plain, [TAPS // 2, TAPS // 2 + 1], axis=3).any()
+    np.testing.assert_allclose(delayed.sum(axis=3), 0, atol=1e-6)
+    np.testing.assert_allclose((delayed**2).sum(axis=(1, 2, 3)), 1, rtol=1e-5)
+    leaks, connected = reservoir.leak_rate, np.diff(reservoir.W.indptr) > 0
+    assert set(leaks[:n_plain]) == set(np.float32([1, 0.3, 0.1, 0.03]))
+    assert set(leaks[n_plain:]) == set(np.float32([1, 0.3]))
+    assert (leaks[n_plain:][~connected[n_plain:]] == 1).mean() > 0.7
+    assert 0.2 < connected.mean() < 0.4
     assert not reservoir.W[:, ~connected].count_nonzero()
     assert reservoir.spectral_radius == pytest.approx(0.8, rel=1e-5)
+
+
+def test_levels_differ_between_neurons_and_cover_their_states():
+    states = np.random.default_rng(0).permuted(np.tile(np.arange(1001.0), (40, 1)), axis=1).T.astype(np.float32)
+    levels = Pooling(("activity",), LEVELS, spread=SPREAD)._levels(states)
+    assert levels.shape == (5, 40)
+    np.testing.assert_allclose(np.diff(levels, axis=0), 200, atol=1.01)
+    assert len(np.unique(levels[0])) == 40
+    assert levels.min() < 10
+    assert levels.max() > 990
+
+
+def test_what_series_are_shown_does_not_depend_on_their_level(long):
+    model, X, _ = long
+    shown, raised = (model.encoder_.inputs(x) for x in (X[0], X[0] + 3.0))
+    assert shown.shape == (len(X[0]), 4)
+    np.testing.assert_allclose(shown[:, 2:].mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(shown[:, 2:], raised[:, 2:], atol=1e-5)
+    assert np.array_equal(model.encoder_.inputs(np.array([X[0], X[0]]))[1], shown)
 
 
 @pytest.mark.parametrize("n_neurons", [1, 2, 5, 9])
@@ -116,7 +139,7 @@ def test_series_cannot_be_fed_to_a_model_that_reads_over_time(long):
 @pytest.mark.parametrize("learner", ["ridge", "normalised"])
 def test_a_class_may_have_a_single_example(learner):
     X, y = series(LONG)
-    y = y.copy()
+    y, X[7] = y.copy(), X[7] + 5
     y[7] = 9
     model = kn.ReservoirClassifier(learner, **SMALL).fit(X, y)
     assert model.predict([X[7]]) == 9

@@ -125,7 +125,7 @@ def _prelearned(reservoir, task):
 def _fitted():
     X, y = sines(60)
     online, closed = (
-        kn.ReservoirClassifier(learner, n_neurons=60, epochs=4, random_state=0).fit(X, y)
+        kn.ReservoirClassifier(learner, n_neurons=60, epochs=4, pooling="last", random_state=0).fit(X, y)
         for learner in ("normalised", "ridge")
     )
     with tempfile.TemporaryDirectory() as folder:

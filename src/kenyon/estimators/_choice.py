@@ -5,12 +5,14 @@ when: states halfway and at the end of a reservoir that remembers all of it. In 
 the readout sees for which share of the time each neuron is above each of a few levels, in a reservoir of many time
 scales,
 
-    V(t+1) = (1-a) V(t) + a relu[ sum_k w_k s(t + (4-k) d) + rho W V(t) + b ],
+    V(t+1) = (1-a) V(t) + a relu[ sum_k w_k s(t + (4-k) d) + rho W V(t) + b ].
 
-where three quarters of the neurons hear nine taps, d = 1, 2, 4, ... up to an eighth of the length, with weights w that
-sum to 0; the others hear the step itself and its change. Leaks are 1 and .3, for the others .1 and .03 too, and every
-other four neurons are connected among themselves. A positive bias keeps neurons above 0 where changes are slow and
-drives small; where a level lies among its states is what makes a neuron nonlinear then.
+Seven eighths of the neurons hear nine taps, with weights w that sum to 0 and steps d between taps from 1 to an eighth
+of the length. They hear each series less its mean, so that its ends, beyond which taps hear 0, are no steps up or down.
+Three fifths of them only do that (a = 1, rho = 0); the others have a leak of .3, are connected among themselves, or
+both. The last eighth of the neurons hears the step itself and its change, with leaks from 1 to .03. A positive bias
+keeps neurons above 0 where changes are slow and drives small; which levels lie among its states is what makes a neuron
+nonlinear then, and neurons differ in their levels.
 """
 
 from __future__ import annotations
@@ -30,10 +32,17 @@ NEURONS, RADIUS = 1000, 1.5  # of a reservoir that is read at the end
 LONG, STEPS_PER_CHANNEL = 20, 4  # series of at least so many steps are read over time
 OVER_TIME_NEURONS, MANY_NEURONS, MANY = 1800, 900, 4000  # the second from so many series on, where ridge takes long
 TAPS = 9
+SPACINGS = 16  # steps between taps, from 1 to an eighth of the length, as many as differ
+PLAIN = 8  # one neuron in so many hears no taps
+PURE, KINDS = 6, 10  # of so many others that hear taps, those that do nothing else
 MOST_CHANNELS = 3  # that a neuron hears
-LEAKS, SLOW_LEAKS = (1.0, 0.3), (1.0, 0.3, 0.1, 0.03)
+LEAK, SLOW_LEAKS = 0.3, (1.0, 0.3, 0.1, 0.03)
 OVER_TIME_RADIUS = 0.8
 BIAS = 1.5  # in standard deviations, as its spread of 1 is
+LEVELS, SPREAD = (
+    (10.0, 30.0, 50.0, 70.0, 90.0),
+    10.0,
+)  # percentiles, and how far those of a neuron are from them at most
 
 
 def pooling_for(length: float, n_channels: int) -> str | int:
@@ -42,26 +51,28 @@ def pooling_for(length: float, n_channels: int) -> str | int:
 
 
 def over_time(n_neurons: int, n_channels: int, length: float, activation: str, seed: int) -> Reservoir:
-    """Return a reservoir of many time scales, suited to series of this length."""
+    """Return a reservoir of many time scales, for series of this length, and after them the same less their means."""
     rng = _seeding.generator(seed, "estimator", "over time")
-    spacings, n_plain = _spacings(length)
-    groups = ((1,) * n_plain + spacings)[:n_neurons]
-    delays = Delays(TAPS, groups)
+    spacings = _spacings(length)
+    n_plain = max(1, round(len(spacings) / (PLAIN - 1)))
+    delays = Delays(TAPS, ((1,) * n_plain + spacings)[:n_neurons])
     number = np.arange(n_neurons)
-    plain = number * len(groups) // n_neurons < n_plain
-    leaks = np.where(plain, np.take(SLOW_LEAKS, number, mode="wrap"), np.take(LEAKS, number, mode="wrap"))
+    plain = number * len(np.atleast_1d(delays.spacings)) // n_neurons < n_plain
+    kind = number % KINDS - PURE  # of those with taps: below 0 pure, then leaky, connected, leaky and connected, ...
+    leaks = np.where(
+        plain, np.take(SLOW_LEAKS, number, mode="wrap"), np.where((kind >= 0) & (kind % 3 != 1), LEAK, 1.0)
+    )
+    connected = np.where(plain, number // len(SLOW_LEAKS) % 2 == 1, (kind >= 0) & (kind % 3 != 0))
     bias = BIAS + rng.standard_normal(n_neurons)
     W_in = _inputs(delays, plain, n_channels, rng)
-    W = _among(np.flatnonzero(number // len(SLOW_LEAKS) % 2), n_neurons, rng)
+    W = _among(np.flatnonzero(connected), n_neurons, rng)
     return Reservoir.from_weights(W_in=W_in, W=W, leak_rate=leaks, activation=activation, delays=delays, bias=bias)
 
 
-def _spacings(length: float) -> tuple[tuple[int, ...], int]:
-    """Return the steps between taps, and how many groups of neurons beside them hear no taps: a quarter of all."""
-    found = [1]
-    while 2 * found[-1] * (TAPS - 1) <= length:
-        found.append(2 * found[-1])
-    return tuple(found), max(1, round(len(found) / 3))
+def _spacings(length: float) -> tuple[int, ...]:
+    """Return the steps between taps of each group of neurons."""
+    most = np.log2(max(1.0, length / (TAPS - 1)))
+    return tuple(sorted({int(2.0**power) for power in np.linspace(0.0, most, SPACINGS)}))
 
 
 def _inputs(delays: Delays, plain: NDArray[np.bool_], n_channels: int, rng: np.random.Generator) -> sparse.csr_array:
@@ -69,11 +80,11 @@ def _inputs(delays: Delays, plain: NDArray[np.bool_], n_channels: int, rng: np.r
     n_neurons, most = len(plain), min(MOST_CHANNELS, n_channels)
     degrees = rng.integers(1, most + 1, n_neurons)
     heard = [np.sort(rng.choice(n_channels, k, replace=False)) for k in degrees]
-    sizes = np.repeat(1.0 / np.sqrt(degrees), degrees)
+    sizes, here = np.repeat(1.0 / np.sqrt(degrees), degrees), np.repeat(plain, degrees)
+    channels = np.concatenate(heard) + np.where(here, 0, n_channels)
     ends = np.concatenate([[0], np.cumsum(degrees)])
-    connected = sparse.csr_array((sizes, np.concatenate(heard), ends), shape=(n_neurons, n_channels))
-    W_in = spread(delays, connected, rng)
-    taps, here = W_in.data.reshape(-1, TAPS), np.repeat(plain, degrees)
+    W_in = spread(delays, sparse.csr_array((sizes, channels, ends), shape=(n_neurons, 2 * n_channels)), rng)
+    taps = W_in.data.reshape(-1, TAPS)
     step, change = rng.standard_normal((2, int(here.sum()))) * sizes[here]
     taps[here] = 0.0
     taps[here, TAPS // 2], taps[here, TAPS // 2 + 1] = step + change, -change

@@ -173,6 +173,7 @@ class SeriesEncoder(NamedTuple):
     reservoir: Reservoir
     n_steps: int  # steps for which a static row is shown
     pooling: Pooling = Pooling((WORDS[0],))
+    centred: bool = False  # show each series less its mean beside itself
 
     @property
     def n_parts(self) -> int:
@@ -229,10 +230,14 @@ class SeriesEncoder(NamedTuple):
         return self.reservoir.run(np.stack(shown) if same else shown, threads=threads)
 
     def inputs(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        """Return what the channels are shown: scaled values and a constant."""
+        """Return what the channels are shown: scaled values and a constant, or the same values less their means."""
         scaled = self.scaling.apply(values)
-        if self.reservoir.n_inputs == scaled.shape[-1]:  # its neurons have a bias
+        n_channels = scaled.shape[-1]
+        if self.reservoir.n_inputs == n_channels:  # its neurons have a bias
             return scaled
+        if self.centred:
+            sums = np.cumsum(scaled, axis=-2, dtype=np.float64)[..., -1:, :]  # in order, however series are cut up
+            return np.concatenate([scaled, (scaled - sums / scaled.shape[-2]).astype(np.float32)], axis=-1)
         return np.concatenate([scaled, np.ones((*scaled.shape[:-1], 1), np.float32)], axis=-1)
 
 

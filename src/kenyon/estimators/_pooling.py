@@ -25,6 +25,7 @@ WORDS = ("last", "mean", "activity", "excess")
 LEVELLED = ("activity", "excess")
 PERCENTILES = (55.0, 65.0, 75.0, 85.0, 95.0)
 MOST_TIMES = 2**16
+GOLDEN = (5**0.5 - 1) / 2  # its multiples spread evenly, however many there are
 LEVEL_SERIES, LEVEL_STATES = 128, 1024  # series that levels are taken from, and states of each neuron, at least
 
 
@@ -34,6 +35,7 @@ class Pooling(NamedTuple):
     parts: tuple[str | int, ...]
     percentiles: tuple[float, ...] = ()  # of the levels; none if nothing needs levels
     levels: NDArray[np.float32] | None = None  # (n_levels, n_neurons), once they are known
+    spread: float = 0.0  # how far the percentiles of a neuron are from these, at most
 
     @property
     def plain(self) -> bool:
@@ -79,8 +81,15 @@ class Pooling(NamedTuple):
         times = ((np.arange(k) + within) * lengths[:, None] / k).astype(np.intp)
         nothing = Kept(False, False, False, np.zeros((0, reservoir.n_neurons), np.float32))
         states = reservoir._pooled(inputs, nothing, times, threads).reshape(-1, reservoir.n_neurons)
-        levels = np.percentile(states.astype(np.float64), self.percentiles, axis=0)
-        return self._replace(levels=np.asarray(levels, np.float32))
+        return self._replace(levels=self._levels(states))
+
+    def _levels(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the levels of each neuron: percentiles of its states, all by another amount apart from the usual."""
+        if not self.spread:
+            return np.asarray(np.percentile(states.astype(np.float64), self.percentiles, axis=0), np.float32)
+        apart = self.spread * (2.0 * np.modf(np.arange(states.shape[1]) * GOLDEN)[0] - 1.0)
+        ranks = (np.array(self.percentiles)[:, None] + apart) / 100.0 * (len(states) - 1)
+        return np.take_along_axis(np.sort(states, axis=0), np.rint(ranks).astype(np.intp), axis=0)
 
 
 def check_pooling(pooling: Any, percentiles: Any) -> Pooling:

@@ -15,11 +15,13 @@ from kenyon import _checks
 from kenyon.estimators._base import Estimator
 from kenyon.estimators._choice import (
     AUTO,
+    LEVELS,
     MANY,
     MANY_NEURONS,
     NEURONS,
     OVER_TIME_NEURONS,
     RADIUS,
+    SPREAD,
     over_time,
     pooling_for,
 )
@@ -123,7 +125,9 @@ class SeriesPart(Estimator):
         over = _left(self.pooling) and pooling == "activity"
         make = self._over_time if over else self._remembering
         reads = check_pooling(pooling, self.pooling_percentiles)
-        encoder = SeriesEncoder(scaling, make(series, length, seed), n_steps, reads)
+        if over:
+            reads = reads._replace(percentiles=LEVELS, spread=SPREAD)
+        encoder = SeriesEncoder(scaling, make(series, length, seed), n_steps, reads, centred=over)
         return encoder.calibrated(series, seed, self._threads())
 
     def _over_time(self, series: Series, length: float, seed: int) -> Reservoir:
