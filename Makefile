@@ -5,7 +5,7 @@ BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
 INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 
-# ARGS="--quick" shows it at work in a few minutes; ARGS="--seeds 20" adds more seeds.
+# ARGS="--quick" shows it at work in a minute or two; ARGS="--seeds 20" adds more seeds.
 reproduce: .venv/.kenyon
 	$(BIN)/kenyon reproduce $(ARGS)
 

@@ -30,8 +30,8 @@ from kenyon.experiment.settings import ConfigError
 from kenyon.learning.learners import Learner, changed
 
 Read = Callable[[TrialConfig], Stored | None]  # the result of a trial, if there is one
-LOWEST, HIGHEST = -10, 2  # doublings of the learner's own rate that are tried first, with batch 1
-PER_TENFOLD = 3  # doublings by which the lowest is higher for ten times the batch, which makes a tenth of the steps
+LOWEST, HIGHEST = -7, 1  # doublings of the learner's own rate that are tried first, with batch 1
+PER_TENFOLD = 2.5  # doublings by which the lowest is higher for ten times the batch, which makes a tenth of the steps
 WIDTH = 2  # doublings by which an end is extended
 FURTHEST = 12  # doublings from the learner's own rate at which rates end: beyond, nothing is learned either way
 SCORE = "expected_accuracy"  # the accuracy that choices have on average: they are not drawn, so it varies less
