@@ -88,15 +88,23 @@ def _run_alone(
     kept: Kept | None,
     times: NDArray[np.intp] | None,
 ) -> bool:
-    net, n_channels = networks[1], episodes.table.shape[1]
-    inputs = np.empty((len(out), episodes.shown.shape[1] * episodes.steps, n_channels), np.float32)
-    trace(episodes, work_space(Rows8, n_channels, n_channels), inputs)
-    room = one_episode.work_space(net, n_heard(networks[0], n_channels))
-    own = [values[start:] for values, start in zip(inputs, episodes.starts, strict=True)]
+    net = networks[1]
+    room = one_episode.work_space(net, n_heard(networks[0], episodes.table.shape[1]))
+    own = [values[start:] for values, start in zip(_shown(episodes), episodes.starts, strict=True)]
     if kept is None or times is None:
         return all(simulate_one(net, s, room, V[-len(s) :]) for s, V in zip(own, out, strict=True))
     pool = one_episode.pool_for(kept, net)
     return all(simulate_one_pooled(net, s, room, pool, t, V) for s, t, V in zip(own, times, out, strict=True))
+
+
+def _shown(episodes: Episodes) -> NDArray[np.float32]:
+    """Return the input of episodes, shape (n, n_steps, n_channels)."""
+    if episodes.noise == 0 and episodes.steps == 1:
+        return episodes.table[episodes.shown]
+    (n, n_elements), n_channels = episodes.shown.shape, episodes.table.shape[1]
+    inputs = np.empty((n, n_elements * episodes.steps, n_channels), np.float32)
+    trace(episodes, work_space(Rows8, n_channels, n_channels), inputs)
+    return inputs
 
 
 def n_heard(net: Network, n_channels: int) -> int:

@@ -70,7 +70,8 @@ def _by_eights(values: NDArray[np.float32], order: NDArray[np.uint32]) -> Rows8:
 def work_space(network: SortedNetwork, n_heard: int) -> tuple[Rows8, Rows8]:
     """Return work space: a state and the next one; `n_heard` is the number of things that neurons hear."""
     n_rows = len(network.ends) + -(-n_heard // WIDTH)
-    return Rows8(aligned(n_rows, WIDTH)), Rows8(aligned(n_rows, WIDTH))
+    both = aligned(2, n_rows, WIDTH)
+    return Rows8(both[0]), Rows8(both[1])
 
 
 def pool_for(kept: Kept, network: SortedNetwork) -> Pool:
