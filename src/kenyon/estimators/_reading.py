@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kenyon.estimators._training import Training, Units
 from kenyon.kernels.every_step import LINEAR, Reading
 from kenyon.learning.protocol import check_readout
-from kenyon.learning.ridge import Ridge
+from kenyon.learning.ridge import Ridge, solution
 from kenyon.readout import CODES, NO_THETA, ON_OFF, Readout
 
 PENALTIES = np.logspace(-13, 0, 53)  # candidates of ridge regression: noise-free series need little
@@ -26,7 +26,7 @@ def reading_of(training: Training) -> Reading:
     learner: Any = training.learner
     n_states = len(training.units.factor)
     if isinstance(learner, Ridge):
-        W, bias = learner.solution(training.state, PENALTIES, CAUTION)
+        W, bias = solution(learner, training.state, PENALTIES, CAUTION)
         theta, code = training.state.theta, learner.code or CODES[0]
         held = NO_THETA if theta is None else theta
         found = Readout(np.zeros((1, len(W)), np.float32), held, theta is not None, code=code)

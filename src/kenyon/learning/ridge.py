@@ -115,37 +115,38 @@ class Ridge:
         unknown = np.full(len(x), np.nan, np.float32)
         return state, Info(unknown, unknown)
 
-    def solution(
-        self, state: RidgeState, penalties: Array = PENALTIES, caution: float = 1.0
-    ) -> tuple[Array, Array | None]:
-        """Return weights (N, n_outputs) and the intercept, if there is one, in double precision.
-
-        `penalties` are the candidates for cross-validation, in which tr H counts `caution` times: above 1 it does not
-        mistake noise for a pattern where there are hardly more steps than states (Kim & Gu 2004).
-        """
-        _, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
-        mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
-        if self.intercept and n:
-            mean, mean_y = sum_x / n, sum_wanted / n
-            gram, cross = gram - n * np.outer(mean, mean), cross - n * np.outer(mean, mean_y)
-            square = max(0.0, square - n * float(mean_y @ mean_y))
-        if not n:
-            W = cross
-        elif self.penalty is not None and not self.intercept:
-            W = _solve(gram, cross, self.penalty)
-        else:  # centred sums may be singular
-            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept, penalties, caution)
-        return W, mean_y - mean @ W if self.intercept else None
-
     def readout(self, state: RidgeState) -> Readout:
         """Solve for the weights, and for the intercept if there is one."""
-        W, bias = self.solution(state)
+        W, bias = solution(self, state)
         theta, n = state.theta, state.n
         held = np.zeros(len(W), np.float32) if theta is None else theta
         temperature = float(self.rule.temperatures(int(n), 1)[0])
         weights = _checks.single("weights", W.T)
         code = self.code or CODES[0]
         return Readout(weights, held, thresholds=theta is not None, temperature=temperature, bias=bias, code=code)
+
+
+def solution(
+    ridge: Ridge, state: RidgeState, penalties: Array = PENALTIES, caution: float = 1.0
+) -> tuple[Array, Array | None]:
+    """Return weights (N, n_outputs) and the intercept, if there is one, in double precision.
+
+    `penalties` are the candidates for cross-validation, in which tr H counts `caution` times: above 1 it does not
+    mistake noise for a pattern where there are hardly more steps than states (Kim & Gu 2004).
+    """
+    _, n, sum_x, sum_wanted, gram, cross, square = _checks.instance("state", state, RidgeState)
+    mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
+    if ridge.intercept and n:
+        mean, mean_y = sum_x / n, sum_wanted / n
+        gram, cross = gram - n * np.outer(mean, mean), cross - n * np.outer(mean, mean_y)
+        square = max(0.0, square - n * float(mean_y @ mean_y))
+    if not n:
+        W = cross
+    elif ridge.penalty is not None and not ridge.intercept:
+        W = _solve(gram, cross, ridge.penalty)
+    else:  # centred sums may be singular
+        W = _solve_by_eigenvalues(gram, cross, ridge.penalty, square, n - ridge.intercept, penalties, caution)
+    return W, mean_y - mean @ W if ridge.intercept else None
 
 
 def check_rule(rule: object) -> None:
