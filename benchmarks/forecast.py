@@ -19,7 +19,8 @@ Changed after a look: ReservoirPy's RLS has its default alpha, since with 1e-9 i
 its time, as it is of ours. Cross-validation in our defaults became more cautious after the first run on sunspots, where
 200 steps for 300 neurons gave errors of 3 to 6 deviations; by how much was chosen on made-up noisy series. Penalties
 of both are searched in the same range in the same unit; at first ours, which are shares of the sum of all squares, were
-taken from the same numbers, a million times as large.
+taken from the same numbers, a million times as large. The default bias became 0.2 instead of 0.5, chosen on series and
+seeds 100 and 101 after the first comparison on Mackey-Glass; Kenyon was tuned again with it.
 """
 
 from __future__ import annotations
