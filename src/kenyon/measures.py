@@ -211,7 +211,7 @@ def separation(reservoir: Reservoir, series: ArrayLike, others: ArrayLike) -> Nu
     if s.shape != t.shape:
         raise ValueError(f"others must have the shape of series, {s.shape}, not {t.shape}")
     V, U = _ends("series", reservoir, s), _ends("others", reservoir, t)
-    apart = np.sqrt(((s.astype(np.float64) - t) ** 2).sum(axis=(1, 2)))
+    apart = np.sqrt(((s.astype(np.float64) - t.astype(np.float64)) ** 2).sum(axis=(1, 2)))
     if not (apart > 0).all():
         raise ValueError(f"others must differ from series, but number {int(apart.argmin())} does not")
     return np.asarray(np.sqrt(((V - U) ** 2).sum(axis=1)) / apart)

@@ -93,7 +93,7 @@ class EveryStep(LearnerSettings, Estimator, ABC):
     leak_rate: float | LogUniform | ArrayLike = 0.5
     spectral_radius: float = 1.0
     input_gain: float = 0.4
-    bias_scale: float = 0.5
+    bias_scale: float = 0.2
     activation: str = "tanh"
     washout: int = 100
     epochs: int = 1

@@ -180,7 +180,10 @@ class Forecaster(EveryStep):
             return [np.zeros((length, 0)) for length in lengths]
         if given is None or expected == 0:
             raise ValueError(f"{name} must be given to forecast if and only if it was given to fit")
-        parts = list(given) if _is_several(given) or np.ndim(given) == 3 else [given]
+        if not _is_several(given):
+            given = _checks.array(name, given, "an array with a row for each step")
+            given = given if given.ndim == 3 else given[None]
+        parts = list(given.values() if isinstance(given, dict) else given)
         if len(parts) != len(lengths):
             raise ValueError(f"{name} must be given for each of {len(lengths)} series, not for {len(parts)}")
         found = [_columns(f"{name}[{k}]" if len(parts) > 1 else name, part) for k, part in enumerate(parts)]

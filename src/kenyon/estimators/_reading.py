@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kenyon.estimators._training import Training, Units
 from kenyon.kernels.every_step import LINEAR, Reading
 from kenyon.learning.protocol import check_readout
-from kenyon.learning.ridge import Candidates, Ridge
+from kenyon.learning.ridge import Candidates, Ridge, solution
 from kenyon.readout import CODES, NO_THETA, ON_OFF, Readout
 
 # Of ridge regression: noise-free series need little penalty; steps of a series are not independent.
@@ -26,7 +26,7 @@ def reading_of(training: Training) -> Reading:
     learner: Any = training.learner
     n_states = len(training.units.factor)
     if isinstance(learner, Ridge):
-        W, bias = learner.solution(training.state, CANDIDATES)
+        W, bias = solution(learner, training.state, CANDIDATES)
         theta, code = training.state.theta, learner.code or CODES[0]
         held = NO_THETA if theta is None else theta
         found = Readout(np.zeros((1, len(W)), np.float32), held, theta is not None, code=code)

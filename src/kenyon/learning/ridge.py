@@ -146,14 +146,9 @@ class Ridge:
         unknown = np.full(len(x), np.nan, np.float32)
         return state, Info(unknown, unknown)
 
-    def solution(self, state: RidgeState, candidates: Candidates = CANDIDATES) -> tuple[Array, Array | None]:
-        """Return weights (N, n_outputs) and the intercept, if there is one, in double precision."""
-        state = _checks.instance("state", state, RidgeState)
-        return _dual(state, self.penalty, candidates) if state.rows else self._primal(state, candidates)
-
     def readout(self, state: RidgeState) -> Readout:
         """Solve for the weights, and for the intercept if there is one."""
-        W, bias = self.solution(state)
+        W, bias = solution(self, state)
         held = np.zeros(len(W), np.float32) if state.theta is None else state.theta
         temperature = float(self.rule.temperatures(int(_total(state)), 1)[0])
         weights = _checks.single("weights", W.T)
@@ -161,21 +156,28 @@ class Ridge:
         thresholds = state.theta is not None
         return Readout(weights, held, thresholds=thresholds, temperature=temperature, bias=bias, code=code)
 
-    def _primal(self, state: RidgeState, candidates: Candidates) -> tuple[Array, Array | None]:
-        """Return W^T and the intercept from the sums."""
-        _, n, sum_x, sum_wanted, gram, cross, square, _ = state
-        mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
-        if self.intercept and n:
-            mean, mean_y = sum_x / n, sum_wanted / n
-            gram, cross = gram - n * np.outer(mean, mean), cross - n * np.outer(mean, mean_y)
-            square = max(0.0, square - n * float(mean_y @ mean_y))
-        if not n:
-            W = cross
-        elif self.penalty is not None and not self.intercept:
-            W = _solve(gram, cross, self.penalty)
-        else:  # centred sums may be singular
-            W = _solve_by_eigenvalues(gram, cross, self.penalty, square, n - self.intercept, candidates)
-        return W, mean_y - mean @ W if self.intercept else None
+
+def solution(ridge: Ridge, state: RidgeState, candidates: Candidates = CANDIDATES) -> tuple[Array, Array | None]:
+    """Return weights (N, n_outputs) and the intercept, if there is one, in double precision."""
+    state = _checks.instance("state", state, RidgeState)
+    return _dual(state, ridge.penalty, candidates) if state.rows else _primal(ridge, state, candidates)
+
+
+def _primal(ridge: Ridge, state: RidgeState, candidates: Candidates) -> tuple[Array, Array | None]:
+    """Return W^T and the intercept from the sums."""
+    _, n, sum_x, sum_wanted, gram, cross, square, _ = state
+    mean, mean_y = np.zeros_like(sum_x), np.zeros_like(sum_wanted)
+    if ridge.intercept and n:
+        mean, mean_y = sum_x / n, sum_wanted / n
+        gram, cross = gram - n * np.outer(mean, mean), cross - n * np.outer(mean, mean_y)
+        square = max(0.0, square - n * float(mean_y @ mean_y))
+    if not n:
+        W = cross
+    elif ridge.penalty is not None and not ridge.intercept:
+        W = _solve(gram, cross, ridge.penalty)
+    else:  # centred sums may be singular
+        W = _solve_by_eigenvalues(gram, cross, ridge.penalty, square, n - ridge.intercept, candidates)
+    return W, mean_y - mean @ W if ridge.intercept else None
 
 
 def _summed(state: RidgeState) -> RidgeState:
