@@ -56,7 +56,9 @@ def _lines(axes: plt.Axes, names: list[str], ranks: NDArray[np.float64], joined:
     for k, (first, last) in enumerate(joined):
         place = -0.6 - 0.25 * k
         axes.plot([ranks[first], ranks[last]], [place, place], color="black", linewidth=3, solid_capstyle="round")
-    axes.set(xlim=(0.9, len(names) + 0.9), ylim=(len(names) - 0.4, -0.9 - 0.25 * len(joined)))
+    axes.set(
+        xlim=(ranks[0] - 0.1, ranks[-1] + 0.3 + 0.3 * len(names)), ylim=(len(names) - 0.4, -0.9 - 0.25 * len(joined))
+    )
     axes.set_yticks([])
     axes.set_xlabel("mean rank (1 is best)")
     axes.spines[["left", "right", "top"]].set_visible(False)

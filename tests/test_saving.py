@@ -79,7 +79,7 @@ def test_a_readout_is_saved_too(tmp_path):
     model = kn.ReservoirClassifier("normalised", **SMALL).fit(X, Y)
     model.readout_.save(tmp_path / "readout")
     again = kn.load(tmp_path / "readout")
-    V = np.random.default_rng(0).random((5, 60)).astype(np.float32)
+    V = np.random.default_rng(0).random((5, again.n_neurons)).astype(np.float32)
     np.testing.assert_array_equal(again.outputs(V), model.readout_.outputs(V))
 
 

@@ -13,7 +13,7 @@ import kenyon as kn
 from tests.estimators.data import sines
 from tests.estimators.test_own_learner import Perceptron
 
-SMALL = {"n_neurons": 40, "epochs": 3, "random_state": 0}
+SMALL = {"n_neurons": 40, "epochs": 3, "pooling": "last", "random_state": 0}
 
 
 def classifier(learner):
