@@ -144,22 +144,38 @@ def store(typing: Any, rows: Any, row: Any, lanes: Any) -> Any:
     return types.void(rows, types.uintp, _of_rows(rows)), generate
 
 
+def _prefetch(builder: Any, pointer: Any, n_bytes: int) -> None:
+    """Ask for the cache lines of so many bytes."""
+    byte, word, line = ir.IntType(8), ir.IntType(32), 64
+    first = builder.bitcast(pointer, byte.as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [first.type, word, word, word])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    to_read, to_all_caches, data = (ir.Constant(word, option) for option in (0, 3, 1))
+    for place in range(0, n_bytes, line):
+        builder.call(function, [builder.gep(first, [ir.Constant(ir.IntType(64), place)]), to_read, to_all_caches, data])
+
+
 @intrinsic
 def prefetch(typing: Any, rows: Any, row: Any) -> Any:
     """Ask for one row of `Rows` that will be loaded soon."""
-    byte, word, line = ir.IntType(8), ir.IntType(32), 64
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        first = builder.bitcast(_row_pointer(context, builder, signature.args[0], *args), byte.as_pointer())
-        kind = ir.FunctionType(ir.VoidType(), [first.type, word, word, word])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        to_read, to_all_caches, data = (ir.Constant(word, option) for option in (0, 3, 1))
-        for place in range(0, 4 * _of_rows(rows).width, line):
-            pointer = builder.gep(first, [ir.Constant(ir.IntType(64), place)])
-            builder.call(function, [pointer, to_read, to_all_caches, data])
+        _prefetch(builder, _row_pointer(context, builder, signature.args[0], *args), 4 * _of_rows(rows).width)
         return context.get_dummy_value()
 
     return types.void(rows, types.uintp), generate
+
+
+@intrinsic
+def prefetch_half(typing: Any, array: Any, index: Any) -> Any:
+    """Ask for what `load_half` will load from element `index` on; it may lie beyond the array."""
+    lanes = LanesType(array.dtype, HALF)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _prefetch(builder, _element_pointer(lanes, context, builder, signature.args[0], *args), 4 * HALF)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uintp), generate
 
 
 @intrinsic

@@ -15,7 +15,8 @@ are; x, W and theta then have twice the length, and only reading knows of it.
 
 Rows of W and theta are padded to whole lanes with units whose threshold is infinite: never active, they never learn.
 Rows of V are not padded, so their last, incomplete lanes are loaded from a copy, `rest`, which is zero from there on.
-If states are scaled, all lanes are: `rest` then holds the whole row of (V - shift) scale.
+If states are scaled, all lanes are: `rest` then holds the whole row of (V - shift) scale. While one row of V is read,
+the next is asked for: processors do so by themselves only within a page of memory, which a row about fills.
 """
 
 import numpy as np
@@ -31,6 +32,7 @@ from kenyon.kernels.lanes import (
     load_at,
     load_half,
     magnitude,
+    prefetch_half,
     relu,
     store_at,
     sum_lanes,
@@ -109,7 +111,8 @@ def _read_one_side(V, n, nets, m, thresholds, weigh, whole, rest, x, y, active):
     Two outputs ride on the pass that makes x. Even and odd halves of the lanes take turns, since registers would not
     hold all sums at once; added in the end, they give the sum over whole lanes.
     """
-    n_padded, V_start = uintp(nets.theta.shape[1]), uintp(n) * uintp(V.shape[1])
+    n_padded, n_neurons = uintp(nets.theta.shape[1]), uintp(V.shape[1])
+    V_start = uintp(n) * n_neurons
     theta_start, row0 = uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
     row1 = row0 + n_padded
     zero = half_of(np.float32(0))
@@ -118,6 +121,7 @@ def _read_one_side(V, n, nets, m, thresholds, weigh, whole, rest, x, y, active):
         norm2 = finite = y0 = y1 = active0 = active1 = zero
         for i in range(start, uintp(len(x)), uintp(LANES)):
             v = load_half(V, V_start + i) if i < whole else load_half(rest, i - whole)
+            prefetch_half(V, V_start + n_neurons + i)
             finite = fma(v, zero, finite)  # NaN from here on if v is not finite, which relu would hide
             if thresholds:
                 v = relu(v - load_half(nets.theta, theta_start + i))
@@ -136,7 +140,8 @@ def _read_one_side(V, n, nets, m, thresholds, weigh, whole, rest, x, y, active):
 @njit
 def _read_both(V, n, nets, m, weigh, whole, rest, x, y, active):
     """Do the same for both sides of every neuron, in one pass over V."""
-    n_padded, V_start, side = uintp(nets.theta.shape[1]), uintp(n) * uintp(V.shape[1]), uintp(row_length_of(V.shape[1]))
+    n_padded, n_neurons, side = uintp(nets.theta.shape[1]), uintp(V.shape[1]), uintp(row_length_of(V.shape[1]))
+    V_start = uintp(n) * n_neurons
     theta_start, row0 = uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
     row1 = row0 + n_padded
     zero = half_of(np.float32(0))
@@ -145,6 +150,7 @@ def _read_both(V, n, nets, m, weigh, whole, rest, x, y, active):
         norm2 = finite = y0 = y1 = active0 = active1 = zero
         for i in range(start, uintp(len(x)) - side, uintp(LANES)):
             v = load_half(V, V_start + i) if i < whole else load_half(rest, i - whole)
+            prefetch_half(V, V_start + n_neurons + i)
             finite = fma(v, zero, finite)
             on = relu(v - load_half(nets.theta, theta_start + i))
             off = relu(zero - v - load_half(nets.theta, theta_start + side + i))
