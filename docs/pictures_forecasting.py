@@ -43,6 +43,7 @@ def forecast() -> None:
     axes[0].set(
         xlabel="time after the last step that was heard", ylabel="x", title="a  Forecaster() on Lorenz's system"
     )
+    axes[0].set_ylim(-19, 24)
     axes[0].legend(frameon=False, loc="upper left", ncols=2)
     axes[1].plot(series[:4000, 0], series[:4000, 2], color=GREY, lw=0.3, label="learned from")
     axes[1].plot(later[:, 0], later[:, 2], color=ORANGE, lw=0.3, label="free run, 4,000 steps")
