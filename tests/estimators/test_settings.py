@@ -25,8 +25,8 @@ def test_a_grid_search_sets_what_a_constructor_sets(learner):
     X, y = sines()
     search = GridSearchCV(classifier(learner), {"learner__mu": [1e-9, 0.4], "n_neurons": [40]}, cv=2).fit(X, y)
     assert search.best_params_ == {"learner__mu": 0.4, "n_neurons": 40}  # the other one hardly learns
-    named = isinstance(learner, str)  # the name stands for a start, and for steps that cool
-    own = kn.Normalised(start=kn.Percentile(50), cooling="sqrt") if named else learner
+    named = isinstance(learner, str)  # the name stands for a start, for steps that cool, and for a k
+    own = kn.Normalised(start=kn.Percentile(50), cooling="sqrt", k=0.005) if named else learner
     expected = classifier(dataclasses.replace(own, mu=0.4)).fit(X, y)
     np.testing.assert_array_equal(search.best_estimator_.readout_.W, expected.readout_.W)
 
