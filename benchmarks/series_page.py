@@ -99,7 +99,8 @@ def table(results: Results, sets: Sequence[str]) -> str:
         if name in missing:
             continue
         row = [found[m][i] for m in shown]
-        lines.append(f"| {name} | " + " | ".join(_number(value, np.nanmax([*row, -1.0])) for value in row) + " |")
+        best = np.nanmax(row) if np.isfinite(row).sum() > 1 else np.nan
+        lines.append(f"| {name} | " + " | ".join(_number(value, best) for value in row) + " |")
     return "\n".join([*lines, "", f"Not run yet: {', '.join(missing) or 'none'}."])
 
 

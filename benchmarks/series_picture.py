@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata, wilcoxon
 
 LEVEL = 0.05
-FEWEST = 5  # sets that ranks are taken over; models run on fewer are left out
+FEWEST = 10  # sets that ranks are taken over; models run on fewer are left out
 
 
 def compare(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

@@ -12,7 +12,7 @@ mpl.use("agg")
 def fitted():
     X, y = sines(60)
     settings = {"n_neurons": 50, "epochs": 5, "random_state": 0, "early_stopping": True}
-    return kn.ReservoirClassifier("normalised", **settings).fit(X, y), X, y
+    return kn.ReservoirClassifier("normalised", pooling="last", **settings).fit(X, y), X, y
 
 
 def test_the_curve_drawn_is_the_curve_learned(fitted):

@@ -44,7 +44,9 @@ def test_the_channel_that_tells_classes_apart_is_found(form, learner):
     else:
         X = np.array(X) if form == "equal lengths" else form(X)
         train, test = X[:100], X[100:]
-    model = kn.ReservoirClassifier(learner, n_neurons=100, epochs=10, random_state=0, input_scaling="channel")
+    model = kn.ReservoirClassifier(
+        learner, n_neurons=100, epochs=10, pooling="last", random_state=0, input_scaling="channel"
+    )
     found = matters(model.fit(train, y[:100]), test, y[100:])
     assert found.importances.shape == (3, 5)
     assert found.importances_mean[1] > 0.25
@@ -67,7 +69,7 @@ def test_rows_are_left_to_scikit_learn():
 
 def test_one_seed_gives_one_result_whatever_the_threads():
     X, y = one_of_three()
-    model = kn.ReservoirClassifier(n_neurons=50, random_state=0).fit(X, y)
+    model = kn.ReservoirClassifier(n_neurons=50, pooling="last", random_state=0).fit(X, y)
     first, again, other = (matters(model, X, y, n_jobs=n).importances for n in (None, None, 2))
     np.testing.assert_array_equal(first, again)
     np.testing.assert_array_equal(first, other)
@@ -124,7 +126,7 @@ def test_wrong_arguments_are_refused(changes, words):
 @pytest.mark.parametrize("learner", ["ridge", "normalised", "composed"])
 def test_losing_the_neurons_ranked_first_hurts_more_than_losing_any_others(learner):
     digits = load_digits()
-    model = kn.ReservoirClassifier(learner, n_neurons=200, epochs=5, random_state=0)
+    model = kn.ReservoirClassifier(learner, n_neurons=200, epochs=5, pooling="last", random_state=0)
     model.fit(digits.images[:1000], digits.target[:1000])
     x, bias = model.code(digits.images[1000:]), model.readout_.bias
     mean = model.code(digits.images[:1000]).mean(axis=0)
@@ -144,7 +146,7 @@ def test_losing_the_neurons_ranked_first_hurts_more_than_losing_any_others(learn
 @pytest.mark.parametrize("learner", ["ridge", "normalised", "gradient_weights"])
 def test_a_ranking_tells_what_each_neuron_does(learner):
     X, y = sines(90)
-    model = kn.ReservoirClassifier(learner, n_neurons=50, epochs=5, random_state=0).fit(X, y)
+    model = kn.ReservoirClassifier(learner, n_neurons=50, epochs=5, pooling="last", random_state=0).fit(X, y)
     table = model.rank_neurons()
     assert table.columns.tolist() == ["weight", "specificity", "threshold", "activity"]
     assert sorted(table.index) == list(range(50))
@@ -174,8 +176,8 @@ def test_a_ranking_counts_series_by_weight_and_survives_a_file(tmp_path):
     X, y = sines(60)
     w = np.random.default_rng(0).integers(0, 3, 60)
     numbers = np.repeat(np.arange(60), w)
-    model = kn.ReservoirClassifier("normalised", n_neurons=30, epochs=2, random_state=0).fit(X, y, w)
-    repeated = kn.ReservoirClassifier("normalised", n_neurons=30, epochs=2, random_state=0)
+    model = kn.ReservoirClassifier("normalised", n_neurons=30, epochs=2, pooling="last", random_state=0).fit(X, y, w)
+    repeated = kn.ReservoirClassifier("normalised", n_neurons=30, epochs=2, pooling="last", random_state=0)
     pd.testing.assert_frame_equal(
         model.rank_neurons(), repeated.fit([X[i] for i in numbers], y[numbers]).rank_neurons()
     )

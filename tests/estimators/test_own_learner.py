@@ -60,7 +60,7 @@ def rows(n=300, seed=0):
 
 def test_a_reservoir_classifier_learns_with_it():
     X, y = sines(150)
-    model = kn.ReservoirClassifier(Perceptron(), n_neurons=80, epochs=20, random_state=0)
+    model = kn.ReservoirClassifier(Perceptron(), n_neurons=80, epochs=20, pooling="last", random_state=0)
     assert model.fit(X[:100], y[:100]).score(X[100:], y[100:]) > 0.85
     assert model.learning_curve_["training"][-1] > model.learning_curve_["training"][0]
     assert model.learning_curve_["training"].shape == (20,)
@@ -92,7 +92,10 @@ def test_as_little_as_will_do_is_enough(learner):
     assert set(np.unique(p)) == {0.0, 1.0}
     np.testing.assert_array_equal(model.decide(X, random_state=1), model.predict(X))
     X, y = sines(90)
-    assert kn.ReservoirClassifier(learner, n_neurons=50, epochs=3, random_state=0).fit(X, y).score(X, y) > 0.6
+    assert (
+        kn.ReservoirClassifier(learner, n_neurons=50, epochs=3, pooling="last", random_state=0).fit(X, y).score(X, y)
+        > 0.6
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,11 +223,11 @@ class Thresholded(Perceptron):
 
 def test_with_thresholds_each_neuron_has_a_unit_of_its_own():
     X, y = sines(90)
-    model = kn.ReservoirClassifier(Thresholded(), n_neurons=50, epochs=3, random_state=0).fit(X, y)
+    model = kn.ReservoirClassifier(Thresholded(), n_neurons=50, epochs=3, pooling="last", random_state=0).fit(X, y)
     spread = model.encoder_.states(model._series(X, reset=False), 1).std(axis=0)
     np.testing.assert_allclose(model.theta_[spread > 0], 0.5 * spread[spread > 0], rtol=1e-3)
     assert 0 < model.coding_level_ < 1
-    plain = kn.ReservoirClassifier(Perceptron(), n_neurons=50, epochs=1, random_state=0).fit(X, y)
+    plain = kn.ReservoirClassifier(Perceptron(), n_neurons=50, epochs=1, pooling="last", random_state=0).fit(X, y)
     assert len(np.unique(plain._training.units.factor)) == 1
 
 

@@ -161,7 +161,7 @@ def test_learned_thresholds_and_both_sides_act_on_what_is_pooled():
 
 def test_thresholds_of_a_tanh_reservoir_are_on_both_sides():
     X, y = sines(40)
-    model = kn.ReservoirClassifier("normalised", activation="tanh", epochs=3, **SMALL).fit(X, y)
+    model = kn.ReservoirClassifier("normalised", activation="tanh", pooling="last", epochs=3, **SMALL).fit(X, y)
     assert model.readout_.code == "signed"
     assert (model.code(X) < 0).any()
     told = clone(model).set_params(learner__code="on").fit(X, y)
