@@ -60,7 +60,7 @@ def kill_halfway(folder, n):
     """Begin the reproduction in another process, and kill it when so many of its trials are done."""
     process = multiprocessing.get_context("spawn").Process(target=tiny_reproduction, args=(folder,))
     process.start()
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 600
     while len(list((folder / "results").glob("*.nc"))) < n:
         assert process.is_alive()
         assert time.monotonic() < deadline
