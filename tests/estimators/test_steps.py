@@ -112,7 +112,7 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="NaN"):
         stream.feed([1.0, np.nan])
     for settings in ({"pooling": "mean"}, {"delays": kn.Delays(3)}):
-        with pytest.raises(ValueError, match="leave these out, or learn whole series with partial_fit"):
+        with pytest.raises(ValueError, match="Set pooling='last', or learn whole series with partial_fit"):
             model(**settings).feed([1.0, 2.0])
     with pytest.raises(ValueError, match="learner must follow a stream"):
         model(learner="ridge").fit(X, y).feed([1.0, 2.0]).learn_now(1)

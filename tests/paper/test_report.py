@@ -9,7 +9,7 @@ from kenyon.experiment.presets import BATCHES
 from kenyon.experiment.reports import duration
 from kenyon.learning.prelearning import STARTS, STEPS
 from kenyon.paper.claims import CLAIMS
-from kenyon.paper.plan import FIGURES, STIMULI, Plan, joined, nearest_size
+from kenyon.paper.plan import FIGURES, QUICK_SEEDS, STIMULI, Plan, joined, nearest_size
 from kenyon.paper.report import ours, write_report
 from kenyon.paper.report.findings import finding
 from kenyon.paper.report.ours import contests, diverged, halved
@@ -329,7 +329,7 @@ def test_quantities_have_digits_that_mean_something(value, shown):
 
 
 def test_command_to_run_it_again_is_that_of_the_plan():
-    plans = Plan(), Plan(seeds=2, quick=True), Plan(seeds=3)
+    plans = Plan(), Plan(seeds=QUICK_SEEDS, quick=True), Plan(seeds=3)
     commands = ["kenyon reproduce", "kenyon reproduce --quick", "kenyon reproduce --seeds 3"]
     assert [again(plan) for plan in plans] == commands
 

@@ -131,7 +131,7 @@ def models() -> Reader:
         kn.ThresholdReadout(random_features=5, random_state=0).partial_fit(flat, Y),
         kn.ReservoirRegressor("normalised", **small).partial_fit(X, np.sin(Y)),
     ]
-    files = []
+    files, width = [], made[0].readout_.n_neurons
     with tempfile.TemporaryDirectory() as folder:
         for model in [*made, made[0].readout_]:
             model.save(Path(folder) / "model")
@@ -139,7 +139,7 @@ def models() -> Reader:
 
     def use(model: Any) -> Any:
         if isinstance(model, kn.Readout):
-            return model.outputs(np.ones((2, 20), np.float32))
+            return model.outputs(np.ones((2, width), np.float32))
         data = flat if isinstance(model, kn.ThresholdReadout) else X
         answer = model.predict(data[:3])
         told = model.classes_[Y % len(model.classes_)] if hasattr(model, "classes_") else np.sin(Y)

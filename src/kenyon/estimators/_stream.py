@@ -34,7 +34,7 @@ from kenyon.kernels.streams import (
 )
 from kenyon.learning.cooling import TO_THE_END, factors
 from kenyon.learning.failures import check_silence
-from kenyon.learning.learners import Learner
+from kenyon.learning.learners import Learner, threshold_share
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile
@@ -90,7 +90,7 @@ def plan(training: Training, scaled: bool, forgetting: float) -> Plan:
     follows = following.starts.shape[1] > 0
     units = 0 if scaled else PER_STATE if learner.thresholds else COMMON
     fixed = training.named and learner.step == "fixed"
-    share = SHARE if fixed and learner.local else learner.share(training.state)
+    share = SHARE if fixed and learner.local else threshold_share(learner, training.state)
     sized = (BY_LARGEST if learner.batch == 1 else BY_MEAN) if fixed else 0
     pace = float(learner.horizon or 0) if learner.cooling == "power" else 0.0
     return Plan(follows, units if follows else 0, len(following.on.heights) > 0, sized, share, forgetting, pace)

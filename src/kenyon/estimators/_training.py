@@ -29,6 +29,7 @@ from kenyon.learning.learners import (
     Metropolis,
     Normalised,
     changed,
+    threshold_share,
 )
 from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update, told_of_length
 from kenyon.learning.ridge import Ridge
@@ -102,7 +103,7 @@ class Training(NamedTuple):
         mean, largest = self.following.counts[[MEAN, LARGEST]].tolist()
         if self.named and learner.step == "fixed":
             learner = _sized_by(learner, mean, largest)
-        kappa = learner.share(self.state) * mean**2 / learner.rule.target**2
+        kappa = threshold_share(learner, self.state) * mean**2 / learner.rule.target**2
         return self._replace(learner=learner, state=self.state._replace(kappa=kappa), following=None)
 
     @property

@@ -267,16 +267,6 @@ class Learner:
         rates = {name: getattr(self, name) for name in ("eta_w", "eta_theta", "mu")}
         return replace(self, **{name: rate * factor for name, rate in rates.items() if rate is not None})
 
-    def share(self, state: State) -> float:
-        """Return the share k of thresholds in a normalised step; 0 where they do not learn by it.
-
-        With n active units a step moves a threshold by about mu k sqrt(n) times the size of x. So if nobody gives a k,
-        it falls as 1 / sqrt(n) where steps cool, and thresholds move equally fast in networks of all sizes.
-        """
-        if not self.local or self.step != "normalised":
-            return 0.0
-        return float(COOLED / np.sqrt(state.n_neurons * state.sides)) if self.k is None else self.k
-
     def readout(self, state: State) -> Readout:
         """Return what was learned so far: the current network, not the proposed one."""
         state = self._own(state)
@@ -348,7 +338,7 @@ class Learner:
 
     def _kappa(self, V: NDArray[np.float32], state: State) -> float:
         """Return k S2^2 / R^2: the exchange rate between thresholds and weights."""
-        share = self.share(state)
+        share = threshold_share(self, state)
         if share == 0.0:
             return 0.0
         x = encoded(V, _units(state)[1], self.code or CODES[0]).astype(np.float64)
@@ -393,6 +383,17 @@ class Learner:
             metropolis.keep_proposed(state.nets, 0)
             state = state._replace(theta_g=state.proposed)
         return self._propose(state, number, normal), record
+
+
+def threshold_share(learner: Learner, state: State) -> float:
+    """Return the share k of thresholds in a normalised step; 0 where they do not learn by it.
+
+    With n active units a step moves a threshold by about mu k sqrt(n) times the size of x. So if nobody gives a k, it
+    falls as 1 / sqrt(n) where steps cool, and thresholds move equally fast in networks of all sizes.
+    """
+    if not learner.local or learner.step != "normalised":
+        return 0.0
+    return float(COOLED / np.sqrt(state.n_neurons * state.sides)) if learner.k is None else learner.k
 
 
 def _units(state: State) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

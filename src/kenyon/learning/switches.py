@@ -57,7 +57,7 @@ DEPENDENT = {  # `start` comes first, because others depend on it
     ),
     "mu": Dependent(_Float(0.5), lambda own: not _fixed(own), "step='normalised'; with a fixed step use eta_w"),
     "k": Dependent(
-        lambda own: _Float(0.005) if own.cooling is None else None,  # by the number of units: `Learner.share`
+        lambda own: _Float(0.005) if own.cooling is None else None,  # by the number of units: `threshold_share`
         lambda own: own.local and not _fixed(own),
         "learned thresholds (local=True) with step='normalised'",
     ),
