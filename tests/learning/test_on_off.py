@@ -24,7 +24,7 @@ LEARNERS = [
 
 def learn_space(V, *, both):
     """Return the space that the kernel has for x: rows of networks must be at least as long."""
-    return room_for(V, NO_SCALING, both)[0]
+    return room_for(V, NO_SCALING, both, 2).x
 
 
 def twice(V):

@@ -23,7 +23,7 @@ from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
 LANES = 32  # in kernels that have only one width
-HALF = 16  # where more sums run side by side than registers hold at full width
+QUARTER = 8  # where more numbers are at work side by side than registers hold at full width
 
 
 class LanesType(types.Type):  # type: ignore[misc]
@@ -98,7 +98,7 @@ def _load(width: int) -> Any:
     return intrinsic(typed)
 
 
-load_at, load_half = _load(LANES), _load(HALF)
+load_at, load_quarter = _load(LANES), _load(QUARTER)
 
 
 @intrinsic
@@ -167,18 +167,6 @@ def prefetch(typing: Any, rows: Any, row: Any) -> Any:
 
 
 @intrinsic
-def prefetch_half(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for what `load_half` will load from element `index` on; it may lie beyond the array."""
-    lanes = LanesType(array.dtype, HALF)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _prefetch(builder, _element_pointer(lanes, context, builder, signature.args[0], *args), 4 * HALF)
-        return context.get_dummy_value()
-
-    return types.void(array, types.uintp), generate
-
-
-@intrinsic
 def gather(typing: Any, values: Any, places: Any, row: Any) -> Any:
     """Return the elements of `values`, `Rows` of floats, whose numbers are in one row of `places`, `Rows` of words."""
     lanes, words = LanesType(types.float32, WIDTHS[places.instance_class]), ir.IntType(32)
@@ -230,7 +218,7 @@ def _repeated(width: int) -> Any:
     return intrinsic(typed)
 
 
-lanes_of, half_of = _repeated(LANES), _repeated(HALF)
+lanes_of, quarter_of = _repeated(LANES), _repeated(QUARTER)
 
 
 @intrinsic

@@ -37,12 +37,12 @@ Arguments that the functions share:
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uintp
 from numpy.typing import NDArray
 
-from kenyon.kernels.cache import kernel
-from kenyon.kernels.lanes import HALF, LANES, along, fma, half_of, lanes_of, load_at, load_half, store_at
-from kenyon.kernels.reading import read, room_for, row_length
+from kenyon.kernels.cache import inner, kernel
+from kenyon.kernels.lanes import aligned
+from kenyon.kernels.reading import read, room_for, row_distance
+from kenyon.kernels.steps import apply_gradients, collect, learn_at_once, learn_two_and_read
 
 BLOCK = 32  # episodes that a network sees before the next one does, so that it stays in the nearest cache
 
@@ -59,8 +59,18 @@ class Networks(NamedTuple):
 
     def copy(self) -> "Networks":
         """Return networks that may be changed without changing these."""
-        W, theta = self.W.copy(), self.theta.copy()
-        return Networks(W, theta, self.grad_W.copy(), self.grad_theta.copy(), self.size.copy(), self.running.copy())
+        copied = _empty(*self.W.shape)
+        for part, own in zip(self[:4], copied, strict=True):
+            own[...] = part
+        W, theta, grad_W, grad_theta = copied
+        return Networks(W, theta, grad_W, grad_theta, self.size.copy(), self.running.copy())
+
+
+def _empty(n: int, n_classes: int, n_padded: int) -> list[NDArray[np.float32]]:
+    """Return room for W, theta and their gradients, all of which begin on a cache line."""
+    room = aligned(2, n * (n_classes + 1), n_padded)  # of values, and of gradients
+    W, theta = (n, n_classes, n_padded), (n, n_padded)
+    return [part.reshape(shape) for half in room for part, shape in ((half[:-n], W), (half[-n:], theta))]
 
 
 class Step(NamedTuple):
@@ -97,12 +107,11 @@ class EpisodeLog(NamedTuple):
 
 def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
     """Return `n` networks that know nothing: W = 0, thresholds `theta`, one per neuron."""
-    n_padded = row_length(len(theta))
-    padded = np.full(n_padded, np.inf, np.float32)
-    padded[: len(theta)] = theta
-    W = np.zeros((n, n_classes, len(padded)), np.float32)
-    thresholds = np.repeat(padded[None], n, axis=0)
-    return Networks(W, thresholds, np.zeros_like(W), np.zeros_like(thresholds), np.zeros((n, 2)), np.full(n, np.nan))
+    n_padded = row_distance(len(theta))
+    W, thresholds, grad_W, grad_theta = _empty(n, n_classes, n_padded)
+    thresholds[:] = np.inf
+    thresholds[:, : len(theta)] = theta
+    return Networks(W, thresholds, grad_W, grad_theta, np.zeros((n, 2)), np.full(n, np.nan))
 
 
 def episode_log(n_networks: int, n_episodes: int) -> EpisodeLog:
@@ -111,76 +120,7 @@ def episode_log(n_networks: int, n_episodes: int) -> EpisodeLog:
     return EpisodeLog(np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.float32))
 
 
-@njit
-def _learn_one(W, W_start, theta, theta_start, first, last, x, e, rate_W, rate_theta, local):
-    """Take a step along one episode's gradient; thresholds see the weights as they were before it."""
-    n_padded = uintp(theta.shape[1])
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        active, pull = load_at(x, i), lanes_of(np.float32(0))
-        for j in range(first, last):
-            place = W_start + uintp(j) * n_padded + i
-            w, error = load_at(W, place), e[j]
-            pull = fma(lanes_of(error), w, pull)
-            store_at(W, place, fma(lanes_of(rate_W * error), active, w))
-        if local:
-            change = lanes_of(-rate_theta) * along(active, pull)
-            store_at(theta, theta_start + i, load_at(theta, theta_start + i) + change)
-
-
-@njit
-def _learn_two(W, W_start, theta, theta_start, x, e, rate_W, rate_theta, local):
-    """Do the same for exactly two classes, the usual number, with all factors held in registers."""
-    n_padded = uintp(theta.shape[1])
-    e0, e1, rate = half_of(e[0]), half_of(e[1]), half_of(-rate_theta)
-    f0, f1 = half_of(rate_W * e[0]), half_of(rate_W * e[1])
-    for i in range(uintp(0), uintp(len(x)), uintp(HALF)):
-        active, w0, w1 = load_half(x, i), load_half(W, W_start + i), load_half(W, W_start + n_padded + i)
-        store_at(W, W_start + i, fma(f0, active, w0))
-        store_at(W, W_start + n_padded + i, fma(f1, active, w1))
-        if local:
-            pull = along(active, fma(e1, w1, e0 * w0))
-            store_at(theta, theta_start + i, fma(rate, pull, load_half(theta, theta_start + i)))
-
-
-@njit
-def _collect(W, grad_W, W_start, grad_theta, theta_start, first, last, x, e, local):
-    """Add one episode to the batch's gradient."""
-    n_padded = uintp(grad_theta.shape[1])
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        active, pull = load_at(x, i), lanes_of(np.float32(0))
-        for j in range(first, last):
-            place = W_start + uintp(j) * n_padded + i
-            error = lanes_of(e[j])
-            pull = fma(error, load_at(W, place), pull)
-            store_at(grad_W, place, fma(error, active, load_at(grad_W, place)))
-        if local:
-            change = along(active, pull)
-            store_at(grad_theta, theta_start + i, load_at(grad_theta, theta_start + i) + change)
-
-
-@njit
-def _collect_two(W, grad_W, W_start, grad_theta, theta_start, x, e, local):
-    """Do the same for exactly two classes, the usual number."""
-    n_padded = uintp(grad_theta.shape[1])
-    e0, e1 = half_of(e[0]), half_of(e[1])
-    for i in range(uintp(0), uintp(len(x)), uintp(HALF)):
-        active, place0, place1 = load_half(x, i), W_start + i, W_start + n_padded + i
-        store_at(grad_W, place0, fma(e0, active, load_half(grad_W, place0)))
-        store_at(grad_W, place1, fma(e1, active, load_half(grad_W, place1)))
-        if local:
-            pull = along(active, fma(e1, load_half(W, place1), e0 * load_half(W, place0)))
-            store_at(grad_theta, theta_start + i, load_half(grad_theta, theta_start + i) + pull)
-
-
-@njit
-def _apply_gradient(values, gradient, start, size, rate):
-    """Take a step along a batch's gradient, for `size` elements from `start` on, and reset the gradient to 0."""
-    for i in range(start, start + size, uintp(LANES)):
-        store_at(values, i, fma(lanes_of(rate), load_at(gradient, i), load_at(values, i)))
-        store_at(gradient, i, lanes_of(np.float32(0)))
-
-
-@njit
+@inner
 def _rates(step, denominator, n, cooled):
     """Return step_W and step_theta for gradients and denominators summed over a batch; a fixed step is shared by n."""
     if not step.normalised:
@@ -212,7 +152,7 @@ def choose(y, temperature, u, sums):
     return len(y) - 1
 
 
-@njit
+@inner
 def _supervised(step, y, label, e):
     """Write the errors of all classes to `e`; return the cost."""
     cost = np.float32(0)
@@ -222,7 +162,7 @@ def _supervised(step, y, label, e):
     return cost
 
 
-@njit
+@inner
 def _regression(targets, n, y, e):
     """Write the errors of all outputs in episode n to `e`; return the cost."""
     cost = np.float32(0)
@@ -232,7 +172,7 @@ def _regression(targets, n, y, e):
     return cost
 
 
-@njit
+@inner
 def _by_reward(step, y, action, label, targets, n, e):
     """Write the error of the action taken, the only one whose reward is known, to `e`; return the cost."""
     reward = targets[n, 0] if step.told else step.target if action == label else np.float32(0)
@@ -240,7 +180,7 @@ def _by_reward(step, y, action, label, targets, n, e):
     return e[action] * e[action]
 
 
-@njit
+@inner
 def _errors(step, y, action, label, targets, n, e):
     """Write the errors of episode n to `e`; return the cost."""
     if step.by_reward:
@@ -253,11 +193,11 @@ def _errors(step, y, action, label, targets, n, e):
 @kernel
 def act(thresholds, both, signed, nets, V, scaling, uniforms, temperatures, actions):
     """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
-    n_classes, room = nets.W.shape[1], room_for(V, scaling, both)
-    y, active, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
+    n_classes = nets.W.shape[1]
+    room, sums = room_for(V, scaling, both, n_classes), np.empty(n_classes, np.float64)
     for n in range(len(V)):
-        read(V, n, scaling, nets, 0, thresholds, both, signed, False, room, y, active)
-        actions[n] = max(choose(y, temperatures[n], uniforms[n, 0], sums), 0)
+        read(V, n, scaling, nets, 0, thresholds, both, signed, False, room)
+        actions[n] = max(choose(room.y, temperatures[n], uniforms[n, 0], sums), 0)
 
 
 @kernel
@@ -279,19 +219,34 @@ def learn(step, nets, V, scaling, labels, targets, uniforms, temperatures, coole
     n_in_batch      how many episodes of the current batch the networks have seen already
     out, place      an `EpisodeLog`, and its column for the first of these episodes
     """
+    n_classes = nets.W.shape[1]
+    room, e, sums = room_for(V, scaling, step.both, n_classes), np.empty(n_classes, np.float32), np.empty(n_classes)
+    taken = np.empty(BLOCK, np.intp)  # actions of the last network that chose
+    well = _learn_in_turn(
+        step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place, room, e, sums,
+        taken,
+    )  # fmt: skip
+    return well and not np.isinf(nets.running).any()
+
+
+@inner
+def _learn_in_turn(
+    step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place, room, e, sums,
+    taken,
+):  # fmt: skip
+    """Do as `learn` says in the work space that it made; return whether costs, states and activity were well."""
     n_networks, n_classes = nets.W.shape[:2]
     code, weigh = (step.thresholds, step.both, step.signed), step.normalised and step.local
-    room, active = room_for(V, scaling, step.both), np.empty(n_classes, np.float32)
-    y, e, sums = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32), np.empty(n_classes, np.float64)
-    taken = np.empty(BLOCK, np.intp)  # actions of the last network that chose
+    ahead = step.batch == 1 and n_classes == 2 and not step.signed and not step.by_reward
+    y, active = room.y, room.active
     total, silent = np.float32(0), False  # the total is 0 as long as everything is finite
     for start in range(0, len(V), BLOCK):
         end = min(start + BLOCK, len(V))
         for m in range(n_networks):
             place_in_batch = n_in_batch
             for n in range(start, end):
-                place_in_batch += 1
-                norm2 = read(V, n, scaling, nets, m, *code, weigh, room, y, active)
+                if n == start or not ahead:
+                    norm2 = read(V, n, scaling, nets, m, *code, weigh, room)
                 action = -1
                 if step.told:
                     action = labels[n]
@@ -311,40 +266,31 @@ def learn(step, nets, V, scaling, labels, targets, uniforms, temperatures, coole
                         denominator += step.rate_theta * active[j]
                 nets.size[m, 0] += cost
                 nets.size[m, 1] += denominator
-                _update(step, nets, m, first, last, room[0], e, place_in_batch, cooled[n])
+                place_in_batch += 1
+                rates = _rates(step, nets.size[m, 1], 1, cooled[n])
+                if ahead:  # the last reads itself again, for nothing
+                    norm2 = learn_two_and_read(step, nets, m, rates, V, min(n + 1, end - 1), scaling, weigh, room, e)
+                elif step.batch == 1:
+                    learn_at_once(nets, m, first, last, rates, room.x, e, step.local)
+                else:
+                    collect(nets, m, first, last, room.x, e, step.local)
                 if place_in_batch == step.batch:
+                    _end_batch(step, nets, m, cooled[n])
                     place_in_batch = 0
         n_in_batch = (n_in_batch + end - start) % step.batch
-    return total == 0 and not silent and not np.isinf(nets.running).any()
+    return total == 0 and not silent
 
 
-@njit
-def _update(step, nets, m, first, last, x, e, n_in_batch, cooled):
-    """Learn from one episode: at once, or as number `n_in_batch` of its batch, counted from 1."""
-    W, theta, n_classes, n_padded = nets.W, nets.theta, uintp(nets.W.shape[1]), uintp(nets.W.shape[2])
-    theta_start, W_start = uintp(m) * n_padded, uintp(m) * n_padded * n_classes
-    two = n_classes == 2 and last - first == 2
-    if step.batch == 1:
-        rate_W, rate_theta = _rates(step, nets.size[m, 1], 1, cooled)
-        if two:
-            _learn_two(W, W_start, theta, theta_start, x, e, rate_W, rate_theta, step.local)
-        else:
-            _learn_one(W, W_start, theta, theta_start, first, last, x, e, rate_W, rate_theta, step.local)
-    else:
-        if two:
-            _collect_two(W, nets.grad_W, W_start, nets.grad_theta, theta_start, x, e, step.local)
-        else:
-            _collect(W, nets.grad_W, W_start, nets.grad_theta, theta_start, first, last, x, e, step.local)
-        if n_in_batch == step.batch:
-            rate_W, rate_theta = _rates(step, nets.size[m, 1], 1 if step.summed else step.batch, cooled)
-            _apply_gradient(W, nets.grad_W, W_start, n_padded * n_classes, rate_W)
-            if step.local:
-                _apply_gradient(theta, nets.grad_theta, theta_start, n_padded, -rate_theta)
-    if n_in_batch == step.batch:
-        _average(nets, m, step)
+@inner
+def _end_batch(step, nets, m, cooled):
+    """Take the step of a batch, unless it has one episode and so has taken it, and average its cost."""
+    if step.batch > 1:
+        rates = _rates(step, nets.size[m, 1], 1 if step.summed else step.batch, cooled)
+        apply_gradients(nets, m, rates, step.local)
+    _average(nets, m, step)
 
 
-@njit
+@inner
 def _average(nets, m, step):
     """Take the batch's cost into the running average; NaN becomes the first cost, and infinity stays once a cost was.
 
@@ -355,4 +301,4 @@ def _average(nets, m, step):
         nets.running[m] = np.inf
     else:
         nets.running[m] = cost if np.isnan(old) else (1 - step.alpha) * old + step.alpha * cost
-    nets.size[m] = 0.0
+    nets.size[m, 0] = nets.size[m, 1] = 0.0

@@ -15,70 +15,105 @@ are; x, W and theta then have twice the length, and only reading knows of it.
 
 Rows of W and theta are padded to whole lanes with units whose threshold is infinite: never active, they never learn.
 Rows of V are not padded, so their last, incomplete lanes are loaded from a copy, `rest`, which is zero from there on.
-If states are scaled, all lanes are: `rest` then holds the whole row of (V - shift) scale. While one row of V is read,
-the next is asked for: processors do so by themselves only within a page of memory, which a row about fills.
+If states are scaled, all lanes are: `rest` then holds the whole row of (V - shift) scale.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, uintp
+from numpy.typing import NDArray
 
+from kenyon.kernels.cache import inner
 from kenyon.kernels.lanes import (
-    HALF,
     LANES,
     along,
     fma,
-    half_of,
     lanes_of,
     load_at,
-    load_half,
     magnitude,
-    prefetch_half,
     relu,
     store_at,
     sum_lanes,
     where_active,
 )
 
+APART = 160  # places between two rows, modulo 1024: about as many as are on their way to memory at a time
+TILE = 256  # neurons that are read for all classes at a time
 NO_SCALING = np.zeros((2, 0), np.float32)  # states are read as they are
 
 
 def row_length(n: int) -> int:
-    """Return how many places a row of n units takes: whole lanes, and never a multiple of 512."""
+    """Return how many places the units of one side take in a row: whole lanes, and never a multiple of 512."""
     n_padded = -(-n // LANES) * LANES
-    return n_padded + LANES if n_padded % 512 == 0 else n_padded  # 4096 bytes apart, rows fall on the same lines
+    return n_padded + LANES if n_padded % 512 == 0 else n_padded  # 4096 bytes apart, sides fall on the same lines
 
 
-row_length_of = njit(row_length)
+def row_distance(n: int) -> int:
+    """Return how far apart rows of n places begin.
+
+    A load is held up by a store just before it if the last 12 bits of their addresses agree. Rows are written side by
+    side, so long ones begin at a distance from multiples of 4096 bytes.
+    """
+    n_padded = row_length(n)
+    page = 1024
+    beyond = n_padded % page
+    if n_padded <= page - APART or APART <= beyond <= page - APART:
+        return n_padded
+    return n_padded + (APART - beyond) % page
+
+
+row_length_of = inner(row_length)
+
+
+class Room(NamedTuple):
+    """Work space, and what is read."""
+
+    x: NDArray[np.float32]  # features; between two sides they stay 0
+    rest: NDArray[np.float32]  # of a row of V
+    y: NDArray[np.float32]  # (n_classes,): outputs
+    active: NDArray[np.float32]  # (n_classes,): sum_{i: x_i > 0} W_ji^2
+    lanes: NDArray[np.float32]  # two sums for each class and one more, lane by lane
 
 
 @njit
-def room_for(V, scaling, both):
-    """Return work space for x and for the `rest` of a row of V. Between two sides x stays 0."""
+def room_for(V, scaling, both, n_classes):
+    """Return a `Room` for these states."""
     n_used = -(-V.shape[1] // LANES) * LANES
     n_rest = n_used if scaling.shape[1] > 0 else LANES
     if both:
         n_used += row_length_of(V.shape[1])
-    return np.zeros(n_used, np.float32), np.zeros(n_rest, np.float32)
+    y, active = np.zeros(n_classes, np.float32), np.zeros(n_classes, np.float32)
+    lanes = np.zeros((2 * n_classes + 1) * LANES, np.float32)
+    return Room(np.zeros(n_used, np.float32), np.zeros(n_rest, np.float32), y, active, lanes)
 
 
-@njit
-def read(V, n, scaling, nets, m, thresholds, both, signed, weigh, room, y, active):
-    """Write x and y of network m in episode n; return |x|^2, NaN if a state is not finite.
+@inner
+def read(V, n, scaling, nets, m, thresholds, both, signed, weigh, room):
+    """Write x and y of network m in episode n to `room`; return |x|^2, NaN if a state is not finite.
 
     scaling     (2, n_neurons): shift and scale of states; (2, 0): none
-    weigh       whether to write sum_{i: x_i > 0} W_ji^2 to active[j]
-    room        what `room_for` returned; its first part becomes x
+    weigh       whether to write sum_{i: x_i > 0} W_ji^2, too
     """
-    x, rest = room
-    whole = _fill(V, n, scaling, rest)
-    if both:
-        return _read_both(V, n, nets, m, weigh, whole, rest, x, y, active)
-    if signed:
-        return _read_signed(V, n, nets, m, weigh, whole, rest, x, y, active)
-    return _read_one_side(V, n, nets, m, thresholds, weigh, whole, rest, x, y, active)
+    row, n_padded = row_of(V, n, scaling, both, room), uintp(nets.theta.shape[1])
+    norm2 = _read_features(row, nets.theta, uintp(m) * n_padded, thresholds, both, signed, room)
+    first = uintp(m) * uintp(len(room.y)) * n_padded
+    for tile in range(uintp(0), uintp(len(room.x)), uintp(TILE)):
+        for j in range(uintp(len(room.y))):
+            _add_output(nets.W, first + j * n_padded, tile, room, j)
+            if weigh:
+                _add_active_weight(nets.W, first + j * n_padded, tile, room, j)
+    return norm2
 
 
-@njit
+@inner
+def row_of(V, n, scaling, both, room):
+    """Return V, where row n begins, how many of it are in whole lanes, and how far apart its two sides are, if so."""
+    whole = _fill(V, n, scaling, room.rest)
+    return V, uintp(n) * uintp(V.shape[1]), whole, uintp(row_length_of(V.shape[1])) if both else uintp(0)
+
+
+@inner
 def _fill(V, n, scaling, rest):
     """Write the lanes of row n that cannot be loaded from V to `rest`; return how many neurons are in those that can.
 
@@ -95,121 +130,45 @@ def _fill(V, n, scaling, rest):
     return uintp(whole)
 
 
-@njit
-def _add_output(W, place, x, weigh, y, active):
-    """Return the sums of W x and, with `weigh`, of W^2 where x is active, with the lanes of W from `place` on added."""
-    w = load_half(W, place)
-    if weigh:
-        active = fma(w, where_active(x, w), active)
-    return fma(w, x, y), active
-
-
-@njit
-def _read_one_side(V, n, nets, m, thresholds, weigh, whole, rest, x, y, active):
-    """Do as `read` says, for x = relu(V - theta) or x = V.
-
-    Two outputs ride on the pass that makes x. Even and odd halves of the lanes take turns, since registers would not
-    hold all sums at once; added in the end, they give the sum over whole lanes.
-    """
-    n_padded, n_neurons = uintp(nets.theta.shape[1]), uintp(V.shape[1])
-    V_start = uintp(n) * n_neurons
-    theta_start, row0 = uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
-    row1 = row0 + n_padded
-    zero = half_of(np.float32(0))
-    all_norm2 = all_y0 = all_y1 = all_active0 = all_active1 = zero
-    for start in (uintp(0), uintp(HALF)):
-        norm2 = finite = y0 = y1 = active0 = active1 = zero
-        for i in range(start, uintp(len(x)), uintp(LANES)):
-            v = load_half(V, V_start + i) if i < whole else load_half(rest, i - whole)
-            prefetch_half(V, V_start + n_neurons + i)
-            finite = fma(v, zero, finite)  # NaN from here on if v is not finite, which relu would hide
-            if thresholds:
-                v = relu(v - load_half(nets.theta, theta_start + i))
-            store_at(x, i, v)
-            norm2 = fma(v, v, norm2)
-            y0, active0 = _add_output(nets.W, row0 + i, v, weigh, y0, active0)
-            y1, active1 = _add_output(nets.W, row1 + i, v, weigh, y1, active1)
-        all_norm2, all_y0, all_y1 = all_norm2 + norm2 + finite, all_y0 + y0, all_y1 + y1
-        all_active0, all_active1 = all_active0 + active0, all_active1 + active1
-    y[0], y[1] = sum_lanes(all_y0), sum_lanes(all_y1)
-    active[0], active[1] = sum_lanes(all_active0), sum_lanes(all_active1)
-    _read_further(nets.W, row0, n_padded, 2, weigh, x, y, active)
-    return sum_lanes(all_norm2)
-
-
-@njit
-def _read_both(V, n, nets, m, weigh, whole, rest, x, y, active):
-    """Do the same for both sides of every neuron, in one pass over V."""
-    n_padded, n_neurons, side = uintp(nets.theta.shape[1]), uintp(V.shape[1]), uintp(row_length_of(V.shape[1]))
-    V_start = uintp(n) * n_neurons
-    theta_start, row0 = uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
-    row1 = row0 + n_padded
-    zero = half_of(np.float32(0))
-    all_norm2 = all_y0 = all_y1 = all_active0 = all_active1 = zero
-    for start in (uintp(0), uintp(HALF)):
-        norm2 = finite = y0 = y1 = active0 = active1 = zero
-        for i in range(start, uintp(len(x)) - side, uintp(LANES)):
-            v = load_half(V, V_start + i) if i < whole else load_half(rest, i - whole)
-            prefetch_half(V, V_start + n_neurons + i)
-            finite = fma(v, zero, finite)
-            on = relu(v - load_half(nets.theta, theta_start + i))
-            off = relu(zero - v - load_half(nets.theta, theta_start + side + i))
-            store_at(x, i, on)
-            store_at(x, side + i, off)
-            norm2 = fma(off, off, fma(on, on, norm2))
-            y0, active0 = _add_output(nets.W, row0 + i, on, weigh, y0, active0)
-            y0, active0 = _add_output(nets.W, row0 + side + i, off, weigh, y0, active0)
-            y1, active1 = _add_output(nets.W, row1 + i, on, weigh, y1, active1)
-            y1, active1 = _add_output(nets.W, row1 + side + i, off, weigh, y1, active1)
-        all_norm2, all_y0, all_y1 = all_norm2 + norm2 + finite, all_y0 + y0, all_y1 + y1
-        all_active0, all_active1 = all_active0 + active0, all_active1 + active1
-    y[0], y[1] = sum_lanes(all_y0), sum_lanes(all_y1)
-    active[0], active[1] = sum_lanes(all_active0), sum_lanes(all_active1)
-    _read_further(nets.W, row0, n_padded, 2, weigh, x, y, active)
-    return sum_lanes(all_norm2)
-
-
-@njit
-def _read_signed(V, n, nets, m, weigh, whole, rest, x, y, active):
-    """Do the same for x = sign(V) relu(|V| - theta)."""
-    n_padded, V_start = uintp(nets.theta.shape[1]), uintp(n) * uintp(V.shape[1])
-    theta_start, W_start = uintp(m) * n_padded, uintp(m) * uintp(len(y)) * n_padded
-    zero = lanes_of(np.float32(0))
+@inner
+def _read_features(row, theta, own, thresholds, both, signed, room):
+    """Write x, for thresholds that begin at element `own`; return |x|^2."""
+    (V, V_start, whole, side), x, zero = row, room.x, lanes_of(np.float32(0))
     norm2 = finite = zero
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        v = load_at(V, V_start + i) if i < whole else load_at(rest, i - whole)
-        finite = fma(v, zero, finite)
-        v = along(v, relu(magnitude(v) - load_at(nets.theta, theta_start + i)))
-        store_at(x, i, v)
-        norm2 = fma(v, v, norm2)
-    _read_further(nets.W, W_start, n_padded, 0, weigh, x, y, active)
+    for k in range(uintp(0), uintp(2 if both else 1)):
+        for i in range(uintp(0), uintp(len(x)) - side, uintp(LANES)):
+            v = load_at(V, V_start + i) if i < whole else load_at(room.rest, i - whole)
+            finite = fma(v, zero, finite)  # NaN from here on if v is not finite, which relu would hide
+            if k == 1:
+                v = zero - v
+            if thresholds:
+                limit = load_at(theta, own + k * side + i)
+                v = along(v, relu(magnitude(v) - limit)) if signed else relu(v - limit)
+            store_at(x, k * side + i, v)
+            norm2 = fma(v, v, norm2)
     return sum_lanes(norm2 + finite)
 
 
-@njit
-def _read_further(W, first_row, n_padded, first, weigh, x, y, active):
-    """Write the outputs from number `first` on, once x is there."""
-    for j in range(first, len(y)):
-        row = first_row + uintp(j) * n_padded
-        y[j] = _output(W, row, x)
-        if weigh:
-            active[j] = _active_weight(W, row, x)
+@inner
+def _add_output(W, row, tile, room, j):
+    """Add the tile that begins at neuron `tile` to y_j = sum_i W_ji x_i, row j of W beginning at element `row`."""
+    own, end = j * uintp(LANES), min(tile + uintp(TILE), uintp(len(room.x)))
+    total = load_at(room.lanes, own) if tile > 0 else lanes_of(np.float32(0))
+    for i in range(tile, end, uintp(LANES)):
+        total = fma(load_at(W, row + i), load_at(room.x, i), total)
+    store_at(room.lanes, own, total)
+    if end == len(room.x):
+        room.y[j] = sum_lanes(total)
 
 
-@njit
-def _output(W, row, x):
-    """Return sum_i W_ji x_i, row j of W beginning at element `row`."""
-    total = lanes_of(np.float32(0))
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        total = fma(load_at(W, row + i), load_at(x, i), total)
-    return sum_lanes(total)
-
-
-@njit
-def _active_weight(W, row, x):
-    """Return the sum of W_ji^2 over active neurons, row j of W beginning at element `row`."""
-    total = lanes_of(np.float32(0))
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
+@inner
+def _add_active_weight(W, row, tile, room, j):
+    """Do the same for the sum of W_ji^2 over active neurons."""
+    own, end = (uintp(len(room.y)) + j) * uintp(LANES), min(tile + uintp(TILE), uintp(len(room.x)))
+    total = load_at(room.lanes, own) if tile > 0 else lanes_of(np.float32(0))
+    for i in range(tile, end, uintp(LANES)):
         w = load_at(W, row + i)
-        total = fma(w, where_active(load_at(x, i), w), total)
-    return sum_lanes(total)
+        total = fma(w, where_active(load_at(room.x, i), w), total)
+    store_at(room.lanes, own, total)
+    if end == len(room.x):
+        room.active[j] = sum_lanes(total)
