@@ -31,6 +31,7 @@ from kenyon.learning.protocol import Info as Info
 from kenyon.learning.protocol import LearnerProtocol as LearnerProtocol
 from kenyon.learning.protocol import Proposal as Proposal
 from kenyon.learning.protocol import Source as Source
+from kenyon.learning.recursive import RecursiveThresholds as RecursiveThresholds
 from kenyon.learning.ridge import Ridge as Ridge
 from kenyon.learning.rules import QLearning as QLearning
 from kenyon.learning.rules import Regression as Regression
