@@ -5,9 +5,9 @@ What is done is written down here, and was before any result of this run was see
 - Data are those of ReservoirPy's generators, and the Santa Fe laser that it carries; sunspots are those of statsmodels.
   Series are scaled to mean 0 and deviation 1 by their first part, which is learned from.
 - All networks have 300 neurons. ReservoirPy has the settings of its tutorials (`TUTORIAL`); Kenyon has its defaults.
-  Then both are tuned, once, by Optuna's TPE sampler, 50 trials each, over the same four settings in the same ranges, for
-  the one-step error on the last quarter of the first part, with seed 1000. What is reported is on the second part, with
-  seeds 10 to 14, of which the median and the range are printed.
+  Then both are tuned, once, by Optuna's TPE sampler, 50 trials each, over the same four settings in the same ranges,
+  for the one-step error on the last quarter of the first part, with seed 1000. What is reported is on the second part,
+  with seeds 10 to 14, of which the median and the range are printed.
 - Valid time: from each of 20 starts in the second part a free run goes on until its error, over channels, exceeds 0.4
   deviations, for at most `Task.horizon` steps. Both hear the 200 steps before. It is given in Lyapunov times, whose
   exponent is measured on the same generators from pairs of runs that begin 1e-8 apart.

@@ -105,14 +105,13 @@ def write_page(parts: Path) -> None:
     picture(found)
     starts = "median over 20 starts, then median and range of five seeds"
     runs = "Lorenz 75 steps of 0.02, Mackey-Glass 300 steps; 20 starts each"
+    series = "median and range of five series and networks"
     sections = {
         "One-step errors, as shares of the deviation (NRMSE); median and range of five seeds:": errors(found),
         f"Valid times of free runs, in Lyapunov times; {starts}:": times(found),
         "Processor time, 1,000 neurons:": seconds(read["time"]),
         f"Defaults alone, 500 neurons, in deviations ({runs}):": defaults(read["defaults"]),
-        "Learned online, in one pass over 5,000 steps of Mackey-Glass 17; median and range of five series and networks:": online(
-            read["online"]
-        ),
+        f"Learned online, in one pass over 5,000 steps of Mackey-Glass 17; {series}:": online(read["online"]),
     }
     text = "\n\n".join(f"{title}\n\n" + "\n".join(lines) for title, lines in sections.items())
     page = DOCS / "forecasting.md"
