@@ -1,6 +1,7 @@
 # The public names, each once. `__init__.py` loads them from these modules when they are first asked for.
 from kenyon._version import __version__ as __version__
 from kenyon.estimators import CodeDisplay as CodeDisplay
+from kenyon.estimators import ForecastDisplay as ForecastDisplay
 from kenyon.estimators import Forecaster as Forecaster
 from kenyon.estimators import LearningCurveDisplay as LearningCurveDisplay
 from kenyon.estimators import ReservoirClassifier as ReservoirClassifier
