@@ -75,7 +75,9 @@ def test_a_forecast_is_drawn_with_what_came_behind_it():
     mpl.pyplot.close("all")
 
 
-@pytest.mark.parametrize(("learner", "units"), [("normalised", 40), ("recursive", 80)])
+@pytest.mark.parametrize(
+    ("learner", "units"), [("normalised", 40), ("recursive", 40), (kn.Normalised(code="on_off"), 80)]
+)
 def test_thresholds_of_models_of_every_step_are_those_of_their_neurons(learner, units):
     waves = np.sin(np.arange(300)[:, None] * [0.1, 0.23])
     model = kn.SequenceRegressor(learner, n_neurons=40, random_state=0).fit(waves, waves[:, 0])

@@ -125,7 +125,8 @@ class EveryStep(LearnerSettings, Estimator, ABC):
         """Thresholds of the neurons, which are plotted; None if there are none."""
         if self._reading().code == LINEAR:
             return None
-        return self.theta_.reshape(-1, self.encoder_.width)[:, : self.reservoir_.n_neurons].ravel()
+        sides = self.theta_.reshape(-1, self.encoder_.width)[:, : self.reservoir_.n_neurons]
+        return sides[0] if (sides == sides[0]).all() else sides.ravel()
 
     def plot_thresholds(self, *, ax: Axes | None = None) -> ThresholdsDisplay:
         """Plot the distribution of thresholds over the neurons."""
@@ -239,7 +240,8 @@ class EveryStep(LearnerSettings, Estimator, ABC):
             k = int(lengths.argmin())
             which = f"{names}[{k}]" if len(series) > 1 else names
             raise ValueError(
-                f"washout must be shorter than every series, not {self.washout}: {which} has {lengths[k]} steps"
+                f"washout must be shorter than every series, not {self.washout}: {which} has {lengths[k]} steps to "
+                "learn from"
             )
         closed_form = getattr(_training.pick(self.learner, self._rule), "closed_form", False)
         epochs = 1 if closed_form else self.epochs
