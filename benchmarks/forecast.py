@@ -281,7 +281,7 @@ def plan() -> str:
 def done(name: str) -> bool:
     """Tell whether a part has been run as it stands here."""
     path = PARTS / f"{name}.json"
-    return path.exists() and json.loads(path.read_text(encoding="utf-8"))["plan"] == plan()
+    return path.exists() and json.loads(path.read_text(encoding="utf-8")).get("plan") == plan()
 
 
 def main() -> None:
