@@ -10,9 +10,9 @@ theta, and whatever is linear in V can be said exactly. For each episode, with e
     theta_i <- theta_i - p_i (b_i e) / S,    p_i <- p_i - p_i^2 |b_i|^2 / S,      S = R^2 + sum_i p_i |b_i|^2
 
 R being the size of the targets. Thresholds move down the gradient of |e|^2, by no more than what would remove e. p_i is
-what is still unknown of a threshold (a Kalman filter with one variance for each, as Puskorius & Feldkamp 1994 have one
-for each weight): it begins at the square of `reach` deviations, and falls as the threshold is made use of. So steps
-cool by themselves, and no length of the run need be known.
+what is still unknown of a threshold: its variance in a Kalman filter that follows each threshold by itself (decoupled,
+as in Puskorius & Feldkamp 1994). It begins at the square of `reach` deviations, and falls as the threshold is made use
+of. So steps cool by themselves, and no length of the run need be known.
 """
 
 from __future__ import annotations
