@@ -1,26 +1,30 @@
 """Series step by step, beside ReservoirPy: one-step errors, free runs, time, learning online (docs/forecasting.md).
 
-What is done is written down here, and was before any result was seen:
+What is done is written down here, and was before any result of this run was seen:
 
 - Data are those of ReservoirPy's generators, and the Santa Fe laser that it carries; sunspots are those of statsmodels.
   Series are scaled to mean 0 and deviation 1 by their first part, which is learned from.
 - All networks have 300 neurons. ReservoirPy has the settings of its tutorials (`TUTORIAL`); Kenyon has its defaults.
-  Then both are tuned by Optuna's TPE sampler, 20 trials each, over the same four settings in the same ranges, for the
-  one-step error on the last quarter of the first part, with seed 1000. What is reported is on the second part, with
-  seeds 0, 1, 2, of which the median and the range are printed.
+  Then both are tuned, once, by Optuna's TPE sampler, 50 trials each, over the same four settings in the same ranges,
+  for the one-step error on the last quarter of the first part, with seed 1000. What is reported is on the second part,
+  with seeds 10 to 14, of which the median and the range are printed.
 - Valid time: from each of 20 starts in the second part a free run goes on until its error, over channels, exceeds 0.4
   deviations, for at most `Task.horizon` steps. Both hear the 200 steps before. It is given in Lyapunov times, whose
   exponent is measured on the same generators from pairs of runs that begin 1e-8 apart.
 - Time is processor time of one thread: make and fit a network of 1,000 neurons on 5,000 steps, and a free run of 10,000
-  steps, the fastest of three.
+  steps, the fastest of five.
 - Online: one pass over 5,000 steps of Mackey-Glass, in the defaults' reservoir; the error is that on the next 2,000.
+  Settings of "recursive" were chosen on seeds 100 and 101; seeds 10 to 14 are reported.
 
-Changed after a look: ReservoirPy's RLS has its default alpha, since with 1e-9 it blew up; making its network is part of
-its time, as it is of ours. Cross-validation in our defaults became more cautious after the first run on sunspots, where
-200 steps for 300 neurons gave errors of 3 to 6 deviations; by how much was chosen on made-up noisy series. Penalties
-of both are searched in the same range in the same unit; at first ours, which are shares of the sum of all squares, were
-taken from the same numbers, a million times as large. The default bias became 0.2 instead of 0.5, chosen on series and
-seeds 100 and 101 after the first comparison on Mackey-Glass; Kenyon was tuned again with it.
+Each part is written to a file when it is done, and not run again until this file or `forecast_more.py` changes: so all
+of it, or some parts by name, may be run in pieces.
+
+This is the second run. Of the first one, results were seen, and these things were changed since: Kenyon had been tuned
+three times and ReservoirPy once, 20 trials each; now both once, on series from other starts and with other seeds. A run
+that leaves single precision had counted as a valid time of 0, however late it did; now it counts up to where its error
+is too large, as all others do. Earlier, after the very first look: ReservoirPy's RLS got its default alpha, since with
+1e-9 it blew up; cross-validation in our defaults became more cautious, on made-up noisy series; the default bias became
+0.2, chosen on seeds 100 and 101.
 """
 
 from __future__ import annotations
@@ -28,7 +32,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,8 +51,8 @@ from reservoirpy.nodes import Reservoir, Ridge
 
 import kenyon as kn
 
-N_NEURONS, TRIALS, STARTS, WARM_UP, LIMIT = 300, 20, 20, 200, 0.4
-SEEDS, TUNING_SEED = (0, 1, 2), 1000
+N_NEURONS, TRIALS, STARTS, WARM_UP, LIMIT = 300, 50, 20, 200, 0.4
+SEEDS, TUNING_SEED = (10, 11, 12, 13, 14), 1000
 TUTORIAL = {"leak_rate": 0.3, "spectral_radius": 1.25, "input_gain": 1.0, "penalty": 1e-8}
 PARTS = Path("results") / "forecast"
 
@@ -74,7 +80,7 @@ def next_step(series: np.ndarray, n: int, horizon: int = 0, step: float = 0.0) -
     return Task(z[:-1], z[1:], n, horizon, step)
 
 
-def lorenz(n: int, x0: Any = (1.0, 1.0, 1.0)) -> np.ndarray:
+def lorenz(n: int, x0: Any = (-3.0, 2.0, 20.0)) -> np.ndarray:
     return datasets.lorenz(n, x0=list(x0), h=0.02)
 
 
@@ -97,7 +103,7 @@ def lorenz_task() -> Task:
 
 
 def mackey_glass_task(tau: int) -> Task:
-    series = mackey_glass(9000, tau)[1000:]
+    series = mackey_glass(9000, tau, x0=0.9)[1000:]
 
     def run(k: int, d: float) -> np.ndarray:
         past = series[200 * k : 200 * k + 100, 0]
@@ -107,7 +113,7 @@ def mackey_glass_task(tau: int) -> Task:
 
 
 def narma_task() -> Task:
-    u, y = datasets.narma(6000, order=10, a1=0.3, a2=0.05, b=1.5, c=0.1, seed=0)
+    u, y = datasets.narma(6000, order=10, a1=0.3, a2=0.05, b=1.5, c=0.1, seed=1)
     return Task(scaled(u[10:], 4000), scaled(y, 4000), 4000)
 
 
@@ -150,14 +156,18 @@ class Kenyon:
         pasts = np.stack([task.u[t - WARM_UP : t + 1] for t in starts])
         try:
             return model.forecast(task.horizon, pasts)
-        except ValueError:  # some run has left float32: one by one, those count as they are
+        except ValueError:  # some run leaves float32
             return np.stack([self._one(model, past, task.horizon) for past in pasts])
 
     def _one(self, model: kn.Forecaster, past: np.ndarray, horizon: int) -> np.ndarray:
+        """Return a run as far as it goes, and infinity from there on."""
+        run = np.full((horizon, past.shape[1]), np.inf)
         try:
-            return model.forecast(horizon, past)
-        except ValueError:
-            return np.full((horizon, past.shape[1]), np.inf)
+            run[:] = model.forecast(horizon, past)
+        except ValueError as error:
+            n = int(re.findall(r"leaves float32 after (\d+) steps", str(error))[0])
+            run[:n] = model.forecast(n, past) if n else run[:n]
+        return run
 
 
 class ReservoirPy:
@@ -262,17 +272,31 @@ def compare(name: str) -> dict[str, Any]:
     return found
 
 
+def plan() -> str:
+    """Return a hash of what is run."""
+    sources = [Path(__file__).with_name(name).read_bytes() for name in ("forecast.py", "forecast_more.py")]
+    return sha256(b"".join(sources)).hexdigest()[:16]
+
+
+def done(name: str) -> bool:
+    """Tell whether a part has been run as it stands here."""
+    path = PARTS / f"{name}.json"
+    return path.exists() and json.loads(path.read_text(encoding="utf-8")).get("plan") == plan()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help="tasks, 'time', 'online', 'defaults' or 'page'; by default all")
     PARTS.mkdir(exist_ok=True, parents=True)
     chosen = parser.parse_args().parts or [*TASKS, *MORE, "page"]
     for name in chosen:
-        if name != "page":
+        if name != "page" and not done(name):
             found = MORE[name]() if name in MORE else compare(name)
-            (PARTS / f"{name}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+            (PARTS / f"{name}.json").write_text(json.dumps({"plan": plan(), **found}, indent=1), encoding="utf-8")
             print(name, "done", flush=True)
     if "page" in chosen:
+        if missing := [name for name in (*TASKS, *MORE) if not done(name)]:
+            raise SystemExit(f"the page needs {', '.join(missing)} too")
         write_page(PARTS)
 
 

@@ -51,12 +51,16 @@ def seconds(found: dict[str, Any]) -> list[str]:
 
 
 def online(found: dict[str, Any]) -> list[str]:
-    (_, base), *_ = found.items()
-    lines = ["| | one-step error | times that of ridge |", "|---|---|---|"]
-    return lines + [
-        f"| {name} | {spread(values, '.2g')} | {np.median(values) / np.median(base):.1f} |"
-        for name, values in found.items()
-    ]
+    sizes = list(found)
+    heads = [f"{size}: one-step error | times that of ridge" for size in sizes]
+    lines = [f"| | {' | '.join(heads)} |", "|---" * (1 + 2 * len(sizes)) + "|"]
+    for name in found[sizes[0]]:
+        cells = []
+        for size in sizes:
+            values, base = found[size][name], next(iter(found[size].values()))
+            cells.append(f"{spread(values)} | {np.median(values) / np.median(base):.2g}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
 
 
 def defaults(found: dict[str, Any]) -> list[str]:
@@ -90,20 +94,24 @@ def write_page(parts: Path) -> None:
     """Put tables between the marks of the page."""
     names = ["Lorenz", "Mackey-Glass 17", "Mackey-Glass 30", "NARMA10", "Santa Fe laser", "sunspots", *OTHERS]
     read = {
-        name: json.loads((parts / f"{name}.json").read_text(encoding="utf-8"))
+        name: {
+            key: value
+            for key, value in json.loads((parts / f"{name}.json").read_text(encoding="utf-8")).items()
+            if key != "plan"
+        }
         for name in names
-        if (parts / f"{name}.json").exists()
     }
     found = {name: task for name, task in read.items() if name not in OTHERS}
     picture(found)
-    starts = "median over 20 starts, then median and range of three seeds"
+    starts = "median over 20 starts, then median and range of five seeds"
     runs = "Lorenz 75 steps of 0.02, Mackey-Glass 300 steps; 20 starts each"
+    series = "median and range of five series and networks"
     sections = {
-        "One-step errors, as shares of the deviation (NRMSE); median and range of three seeds:": errors(found),
+        "One-step errors, as shares of the deviation (NRMSE); median and range of five seeds:": errors(found),
         f"Valid times of free runs, in Lyapunov times; {starts}:": times(found),
         "Processor time, 1,000 neurons:": seconds(read["time"]),
         f"Defaults alone, 500 neurons, in deviations ({runs}):": defaults(read["defaults"]),
-        "Learned online, in one pass over 5,000 steps of Mackey-Glass 17, 300 neurons:": online(read["online"]),
+        f"Learned online, in one pass over 5,000 steps of Mackey-Glass 17; {series}:": online(read["online"]),
     }
     text = "\n\n".join(f"{title}\n\n" + "\n".join(lines) for title, lines in sections.items())
     page = DOCS / "forecasting.md"

@@ -214,3 +214,27 @@ def free_run(reservoir, bias, V, start, ahead, say, n_steps):
         y = say(np.concatenate([V, s, [1.0]]))
         said.append(y)
     return np.array(said)
+
+
+def recursive_thresholds(V, wanted, theta, lam, p, size):
+    """Weights of [V, relu(V - theta)] and thresholds after episodes in order, by normal equations solved anew.
+
+    Returned are W, shape (n_outputs, 2 N), theta, p, and the costs before each update.
+    """
+    n, costs = V.shape[1], []
+    G, W = lam * np.eye(2 * n), np.zeros((wanted.shape[1], 2 * n))
+    for v, y_true in zip(V, wanted, strict=True):
+        x = np.concatenate([v, np.maximum(0, v - theta)])
+        e = y_true - W @ x
+        costs.append(e @ e)
+        G += np.outer(x, x)
+        W = W + np.outer(e, np.linalg.solve(G, x))
+        left = y_true - W @ x
+        S = size**2 + sum(p[i] * (W[:, n + i] ** 2).sum() for i in range(n) if v[i] > theta[i])
+        new_theta, new_p = theta.copy(), p.copy()
+        for i in range(n):
+            if v[i] > theta[i]:
+                new_theta[i] -= p[i] * (W[:, n + i] @ left) / S
+                new_p[i] -= p[i] ** 2 * (W[:, n + i] ** 2).sum() / S
+        theta, p = new_theta, new_p
+    return W, theta, p, np.array(costs)

@@ -1,6 +1,7 @@
 # The public names, each once. `__init__.py` loads them from these modules when they are first asked for.
 from kenyon._version import __version__ as __version__
 from kenyon.estimators import CodeDisplay as CodeDisplay
+from kenyon.estimators import ForecastDisplay as ForecastDisplay
 from kenyon.estimators import Forecaster as Forecaster
 from kenyon.estimators import LearningCurveDisplay as LearningCurveDisplay
 from kenyon.estimators import ReservoirClassifier as ReservoirClassifier
@@ -31,6 +32,7 @@ from kenyon.learning.protocol import Info as Info
 from kenyon.learning.protocol import LearnerProtocol as LearnerProtocol
 from kenyon.learning.protocol import Proposal as Proposal
 from kenyon.learning.protocol import Source as Source
+from kenyon.learning.recursive import RecursiveThresholds as RecursiveThresholds
 from kenyon.learning.ridge import Ridge as Ridge
 from kenyon.learning.rules import QLearning as QLearning
 from kenyon.learning.rules import Regression as Regression

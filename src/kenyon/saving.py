@@ -39,6 +39,7 @@ CLASSES = {  # that a model is made of, by module
     "learning.controls": "RLSState RecursiveLeastSquares",
     "learning.learners": LEARNERS,
     "learning.protocol": "Source",
+    "learning.recursive": "RecursiveState RecursiveThresholds",
     "learning.ridge": "Ridge RidgeRows RidgeState",
     "learning.rules": "QLearning Regression Schedule Supervised",
     "learning.state": "Percentile State",

@@ -43,7 +43,8 @@ def test_every_learner_learns(learner):
     X, y = sines(150)
     model = classifier(learner, epochs=40).fit(X[:100], y[:100])
     assert model.score(X[100:], y[100:]) > (0.5 if learner == "gradient_weights" else 0.85)
-    assert model.theta_.shape == model.specificity_.shape == (80,)
+    units = 160 if learner == "recursive" else 80  # on both sides of each threshold
+    assert model.theta_.shape == model.specificity_.shape == (units,)
     assert 0 < model.coding_level_ <= 1
     assert model.theta_.any() == (learner not in ("ridge", "gradient_weights"))
 

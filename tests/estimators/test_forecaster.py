@@ -75,7 +75,7 @@ def test_what_is_known_ahead_is_used():
 
 
 @pytest.mark.parametrize(
-    "learner", ["normalised", kn.RecursiveLeastSquares(), kn.Ridge(start=kn.Percentile(20), code="on_off")]
+    "learner", ["normalised", "recursive", kn.RecursiveLeastSquares(), kn.Ridge(start=kn.Percentile(20), code="on_off")]
 )
 def test_every_learner_can_run_freely(learner):
     found = forecaster(learner=learner, epochs=10).fit(WAVES[:700]).forecast(20)

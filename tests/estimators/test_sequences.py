@@ -44,7 +44,7 @@ def test_ridge_is_the_ridge_regression_of_states_inputs_and_a_constant():
     np.testing.assert_allclose(model.predict(X), Z / size @ W * sd + mean, atol=2e-3)
 
 
-@pytest.mark.parametrize("learner", ["ridge", "normalised", "composed", kn.RecursiveLeastSquares()])
+@pytest.mark.parametrize("learner", ["ridge", "normalised", "composed", "recursive", kn.RecursiveLeastSquares()])
 def test_learners_remember_what_came_before(learner):
     model = regressor(learner, n_neurons=100, leak_rate=0.9, epochs=4).fit(X[:900], NUMBERS[:900])
     assert model.score(X[900:], NUMBERS[900:], continued=True) > 0.75
@@ -53,7 +53,22 @@ def test_learners_remember_what_came_before(learner):
     assert (labelled.predict_proba(X).sum(axis=1).round(9) == 1).all()
 
 
-@pytest.mark.parametrize("learner", ["ridge", "normalised", "gradient_thresholds"])
+def mackey_glass(n, tau=17, x=1.2):
+    past = [x] * (10 * tau)
+    for _ in range(10 * (n + 300)):  # Euler's rule, ten steps to a unit of time
+        past.append(past[-1] + 0.1 * (0.2 * past[-10 * tau] / (1 + past[-10 * tau] ** 10) - 0.1 * past[-1]))
+    return np.array(past[-10 * n :: 10])
+
+
+def test_thresholds_and_all_one_pass_online_comes_near_ridge_regression():
+    series, errors = mackey_glass(2500), {}
+    for learner in ("ridge", "recursive", "normalised"):
+        model = regressor(learner, n_neurons=80).fit(series[:2000, None], series[1:2001])
+        errors[learner] = np.std(model.predict(series[:-1, None])[2000:] - series[2001:])
+    assert errors["recursive"] < 2 * errors["ridge"] < 0.1 * errors["normalised"]
+
+
+@pytest.mark.parametrize("learner", ["ridge", "normalised", "gradient_thresholds", "recursive"])
 @pytest.mark.parametrize("cuts", [[700], [1, 2, 90, 101, 400, 600, 856], [599, 600, 601]])
 def test_a_series_may_be_cut_anywhere(learner, cuts):
     whole = regressor(learner).partial_fit(X, NUMBERS)
@@ -119,9 +134,10 @@ def test_memory_does_not_grow_with_the_length_of_a_series():
     assert long - short < min(4 * (large - size), states)
 
 
-def test_a_saved_model_goes_on_as_if_it_had_not_been(tmp_path):
+@pytest.mark.parametrize("learner", ["normalised", "recursive"])
+def test_a_saved_model_goes_on_as_if_it_had_not_been(learner, tmp_path):
     for n in (300, 900):  # before and after scales are settled
-        model = regressor("normalised").partial_fit(X[:n], NUMBERS[:n])
+        model = regressor(learner).partial_fit(X[:n], NUMBERS[:n])
         model.save(tmp_path / "model.safetensors")
         loaded = kn.load(tmp_path / "model.safetensors")
         for one in (model, loaded):

@@ -124,6 +124,12 @@ def test_an_intercept_and_weights_are_those_of_scikit_learn():
     np.testing.assert_allclose(learner.readout(state).bias, expected.intercept_, rtol=1e-4, atol=1e-5)
 
 
+def score(X, T, share, n):
+    """The generalised cross-validation score of a penalty, for so many degrees of freedom."""
+    H = X @ np.linalg.solve(X.T @ X + share * (X**2).sum() * np.eye(X.shape[1]), X.T)
+    return ((T - H @ T) ** 2).sum() / (n - np.trace(H)) ** 2
+
+
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_penalty_chosen_has_the_least_generalised_cross_validation_score(intercept):
     rng = np.random.default_rng(0)
@@ -135,11 +141,7 @@ def test_the_penalty_chosen_has_the_least_generalised_cross_validation_score(int
     if intercept:
         X, T = X - X.mean(axis=0), T - T.mean(axis=0)
 
-    def score(share):
-        H = X @ np.linalg.solve(X.T @ X + share * (X**2).sum() * np.eye(30), X.T)
-        return ((T - H @ T) ** 2).sum() / (80 - intercept - np.trace(H)) ** 2
-
-    best = min(CANDIDATES.penalties, key=score)
+    best = min(CANDIDATES.penalties, key=lambda share: score(X, T, share, 80 - intercept))
     assert CANDIDATES.penalties[0] < best < CANDIDATES.penalties[-1]
     expected = np.linalg.solve(X.T @ X + best * (X**2).sum() * np.eye(30), X.T @ T).T
     np.testing.assert_allclose(readout.W, expected, rtol=1e-4, atol=1e-5)
@@ -224,3 +226,22 @@ def test_recursive_least_squares_told_the_class_and_by_reward_do_not_share_state
     for one, other in [(told, by_reward), (by_reward, told)]:
         with pytest.raises(ValueError, match="state must come from a learner by"):
             one.update(other.begin(V, 3, kn.Source(0, "t")), V, labels)
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_chosen_penalties_solve_sums_of_any_rank(n):
+    """By eigenvectors; of nine neurons one is silent and one repeats another."""
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(60, n)).astype(np.float32)
+    if n == 9:
+        V[:, 3], V[:, 4] = 0, V[:, 5]
+    Y = (V[:, :1] + 0.1 * rng.normal(size=(60, 2))).astype(np.float32)
+    for penalty in (None, 1e-6, 0.0):
+        learner = kn.Ridge(penalty=penalty, intercept=True, rule=kn.Regression())
+        readout = learner.readout(learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, Y)[0])
+        X, T = V.astype(np.float64) - V.mean(axis=0, dtype=float), Y.astype(np.float64) - Y.mean(axis=0, dtype=float)
+        share = penalty if penalty is not None else min(CANDIDATES.penalties, key=lambda q: score(X, T, q, 59))
+        d, U = np.linalg.eigh(X.T @ X)
+        kept = d > 1e-9 * d.max()
+        expected = U[:, kept] @ ((U.T @ X.T @ T)[kept] / (d[kept] + share * d.sum())[:, None])
+        np.testing.assert_allclose(X @ readout.W.T, X @ expected, rtol=1e-4, atol=1e-5)

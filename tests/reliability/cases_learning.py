@@ -83,15 +83,18 @@ LEARNERS = {
     "Normalised": kn.Normalised(code="on_off", cooling="power"),
     "Ridge": kn.Ridge(start=kn.Percentile(20.0)),
     "RecursiveLeastSquares": kn.RecursiveLeastSquares(),
+    "RecursiveThresholds": kn.RecursiveThresholds(),
 }
 SWITCHES = ("thresholds", "local", "search", "start", "step", "scaling", "code", "cooling", "horizon")
 TOLD_STATES = ("states", "weights")
 REWARDS = V[:, 0] - V[:, 1]
 for name, learner in LEARNERS.items():
-    kind, plain, settings = type(learner), name in ("Ridge", "RecursiveLeastSquares"), SETTINGS
+    kind, plain, settings = type(learner), name in ("Ridge", "RecursiveLeastSquares", "RecursiveThresholds"), SETTINGS
     if plain:
         settings = {"penalty": reals(), "rule": SETTINGS["rule"]}
         settings |= {"start": words(0.5, None, kn.Percentile(50))}
+    if name == "RecursiveThresholds":
+        settings |= {"reach": reals(), "start": words(0.5, kn.Percentile(50))}
     if name == "Ridge":
         settings |= {"intercept": anything(), "code": words("on", "on_off", None)}
     case(name, lambda kind=kind, **settings: learned(kind(**settings)),

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import NotFittedError
 
 import kenyon as kn
-from tests.reliability.cases_estimators import LEARNER, SETTINGS, STATE
+from tests.reliability.cases_estimators import LEARNER, SETTINGS, STATE, drawn
 from tests.reliability.cases_model import FOLDER, INPUTS, RESERVOIR, RNG
 from tests.reliability.registry import case
 from tests.reliability.strategies import anything, arrays, counts, reals, words
@@ -90,6 +91,24 @@ case("Forecaster.forecast", KNOWING.forecast, lambda: {"horizon": 3, "history": 
      {"horizon": counts(3), "history": FORMS | arrays(X), "exogenous": arrays(KNOWN) | words(None, [KNOWN], KNOWN[:3])},
      clothes={"history": X, "exogenous": KNOWN},
      words={"horizon": ("horizon", "exogenous"), "history": ("history", "exogenous", "X", "inputs", "horizon"), "exogenous": ("exogenous", "X", "horizon")})  # fmt: skip
+
+RUN = RNG.integers(-8, 9, (6, 2)) / 8
+case("ForecastDisplay", drawn(lambda **parts: kn.ForecastDisplay(**parts).plot()), lambda: {"forecast": RUN, "truth": RUN},
+     {"forecast": arrays(RUN), "truth": arrays(RUN)}, words={"forecast": ("forecast", "truth"), "truth": ("truth", "forecast")})  # fmt: skip
+case("ForecastDisplay.plot", drawn(kn.ForecastDisplay(forecast=RUN).plot), lambda: {"ax": None}, {"ax": anything()})
+AHEAD = fitted("Forecaster")
+PLOTTED = {"horizon": counts(3), "truth": arrays(X[:3]), "history": FORMS | arrays(X), "exogenous": words(None, KNOWN), "ax": anything()}  # fmt: skip
+NAMED = {"horizon": ("horizon", "truth"), "history": ("history", "X", "inputs", "horizon"), "truth": ("truth", "forecast")}  # fmt: skip
+case("ForecastDisplay.from_estimator", drawn(kn.ForecastDisplay.from_estimator),
+     lambda: {"estimator": AHEAD, "horizon": 3, "truth": X[:3], "ax": None},
+     {"estimator": words(kn.Forecaster(), kn.Forecaster, fitted("SequenceRegressor"))} | PLOTTED,
+     errors=(NotFittedError,), words=NAMED | {"estimator": ("estimator", "fitted")})  # fmt: skip
+case(
+    "Forecaster.plot_forecast", drawn(AHEAD.plot_forecast), lambda: {"horizon": 3, "truth": X[:3]}, PLOTTED, words=NAMED
+)
+for name in KINDS:
+    model = fitted(name, learner="normalised")
+    case(f"{name}.plot_thresholds", drawn(model.plot_thresholds), lambda: {"ax": None}, {"ax": anything()})
 
 ONE = RNG.integers(-8, 9, (210, 5)) / 8
 for name in ("memory_capacity", "information_capacity"):

@@ -67,7 +67,7 @@ def processor():
 
 def results():
     """Return the digest of every result, by name."""
-    return {**core(), **_fitted(), **_tried()}
+    return {**core(), **_fitted(), **_step_by_step(), **_tried()}
 
 
 def core():
@@ -136,6 +136,21 @@ def _fitted():
         "estimators: labels": _all(online.predict(X)),
         "estimators: labels, ridge": _all(closed.predict(X)),
         "saved model": _all(*(tensors[name] for name in sorted(tensors))),
+    }
+
+
+def _step_by_step():
+    steps = np.sin(np.arange(900)[:, None] * [0.1, 0.23])
+    settings = {"n_neurons": 60, "epochs": 2, "random_state": 0}
+    labelled = kn.SequenceClassifier("normalised", **settings).fit(steps[:, :1], steps[:, 1] > 0)
+    numbers, ahead = (kind("normalised", **settings) for kind in (kn.SequenceRegressor, kn.Forecaster))
+    readouts = [model._reading()[:2] for model in (labelled, numbers.partial_fit(steps, steps[::-1]), ahead.fit(steps))]
+    return {
+        "every step: readouts": _all(*(part for readout in readouts for part in readout)),
+        "every step: labels": _all(labelled.predict(steps[:, :1])),
+        "every step: free runs": _all(
+            ahead.forecast(50).astype(np.float32), ahead.forecast(9, [steps[:300]] * 20).astype(np.float32)
+        ),
     }
 
 

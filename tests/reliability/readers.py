@@ -39,6 +39,7 @@ FILES = {
     "own.toml": 'extends = "../bait/other.toml"\nname = "own"\n[task]\nodours = "../bait/table.csv"\nn_stimuli = 4\n',
 }  # fmt: skip
 X, Y = sines(12)
+STEPS = np.concatenate([series[:, :2] for series in X[:3]])
 
 
 class Wrong(AssertionError):
@@ -124,12 +125,16 @@ def models() -> Reader:
     import tempfile
 
     flat, small = np.stack([series[:5].ravel() for series in X]), {"n_neurons": 20, "random_state": 0, "epochs": 2}
+    steps = {**small, "washout": 5}
     made = [
         kn.ReservoirClassifier("normalised", **small).fit(X, np.array(["low", "mid", "high"])[Y]),
         kn.ReservoirRegressor("composed", **small).fit(X, np.sin(Y)),
         kn.ThresholdReadout("ridge", random_state=0).fit(flat, Y),
         kn.ThresholdReadout(random_features=5, random_state=0).partial_fit(flat, Y),
         kn.ReservoirRegressor("normalised", **small).partial_fit(X, np.sin(Y)),
+        kn.SequenceRegressor("recursive", **steps).fit(STEPS, STEPS[:, 0]),
+        kn.SequenceClassifier("normalised", **steps).partial_fit(STEPS, STEPS[:, 0] > 0),
+        kn.Forecaster(**steps).fit(STEPS),
     ]
     files, width = [], made[0].readout_.n_neurons
     with tempfile.TemporaryDirectory() as folder:
@@ -140,6 +145,13 @@ def models() -> Reader:
     def use(model: Any) -> Any:
         if isinstance(model, kn.Readout):
             return model.outputs(np.ones((2, width), np.float32))
+        if isinstance(model, kn.Forecaster):
+            return model.forecast(5), model.forecast(3, STEPS[:9])
+        if isinstance(model, (kn.SequenceRegressor, kn.SequenceClassifier)):
+            told = STEPS[:, 0] if isinstance(model, kn.SequenceRegressor) else STEPS[:, 0] > 0
+            answer = model.predict(STEPS[:5], continued=True)
+            model.partial_fit(STEPS, told, continued=True)
+            return answer, model.predict(STEPS[:5])
         data = flat if isinstance(model, kn.ThresholdReadout) else X
         answer = model.predict(data[:3])
         told = model.classes_[Y % len(model.classes_)] if hasattr(model, "classes_") else np.sin(Y)

@@ -44,6 +44,7 @@ LEARNERS = {
     "per neuron": kn.Metropolis(search="per_neuron", start=0.2),
     "ridge": kn.Ridge(),
     "least squares": kn.RecursiveLeastSquares(),
+    "recursive thresholds": kn.RecursiveThresholds(),
 }
 
 

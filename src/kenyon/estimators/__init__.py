@@ -1,6 +1,6 @@
 """scikit-learn estimators for a user's own data."""
 
-from kenyon.estimators._displays import CodeDisplay, LearningCurveDisplay, ThresholdsDisplay
+from kenyon.estimators._displays import CodeDisplay, ForecastDisplay, LearningCurveDisplay, ThresholdsDisplay
 from kenyon.estimators._forecaster import Forecaster
 from kenyon.estimators._frames import series_from_frame
 from kenyon.estimators._importance import permutation_importance
@@ -10,6 +10,7 @@ from kenyon.estimators._sequence import SequenceClassifier, SequenceRegressor
 
 __all__ = [
     "CodeDisplay",
+    "ForecastDisplay",
     "Forecaster",
     "LearningCurveDisplay",
     "ReservoirClassifier",

@@ -132,6 +132,11 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         return np.asarray((sides / size + units.shift * readout.thresholds).ravel())
 
     @property
+    def _neuron_thresholds(self) -> Numbers | None:
+        """Thresholds that are plotted; None if there are none."""
+        return self.theta_ if self.readout_.thresholds else None
+
+    @property
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "_training")
 

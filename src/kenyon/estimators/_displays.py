@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 SHOWN_NEURONS, SHOWN_SERIES = 200, 200  # at most, in the plot of a code
 
 
-def _check_learned(estimator: BaseEstimator) -> None:
-    """Refuse estimators that are not fitted or do not learn."""
+def _check_learned(estimator: BaseEstimator, has: str = "learning_curve_", like: str = "ReservoirClassifier") -> None:
+    """Refuse estimators that are not fitted, or do not have what is drawn."""
     with naming("estimator"):
         check_is_fitted(estimator)
-    if not hasattr(estimator, "learning_curve_"):
-        raise ValueError(
-            f"estimator must be one that learns, such as ReservoirClassifier, not {_checks.short_repr(estimator)}"
-        )
+    if not hasattr(type(estimator), has) and not hasattr(estimator, has):
+        raise ValueError(f"estimator must be one that learns, such as {like}, not {_checks.short_repr(estimator)}")
 
 
 def _same_length(name: str, values: Any, n: int, *, kinds: str = "fiub") -> NDArray[Any]:
@@ -107,22 +105,23 @@ class ThresholdsDisplay(_Display):
     theta
         The thresholds, in units of the states.
     coding_level
-        Share of active neurons, for the title.
+        Share of active neurons, for the title; or None.
     """
 
-    def __init__(self, *, theta: NDArray[np.float64], coding_level: float) -> None:
+    def __init__(self, *, theta: NDArray[np.float64], coding_level: float | None = None) -> None:
         self.theta = _checks.numbers("theta", theta, "(n_neurons,)", 1).astype(np.float64)
         if len(self.theta) == 0 or not (np.abs(self.theta) <= _checks.LARGE).all():
             raise ValueError(f"theta must hold at least one threshold, all finite and at most {_checks.LARGE:g}")
-        self.coding_level = _checks.real("coding_level", coding_level, 0.0, 1.0)
+        self.coding_level = None if coding_level is None else _checks.real("coding_level", coding_level, 0.0, 1.0)
 
     @classmethod
     def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> Self:
         """Plot the thresholds of a fitted estimator."""
-        _check_learned(estimator)
-        if not estimator.readout_.thresholds:
+        _check_learned(estimator, "_neuron_thresholds")
+        found = estimator._neuron_thresholds
+        if found is None:
             raise ValueError(f"learner={estimator.learner!r} has no thresholds to plot; 'normalised' has")
-        return cls(theta=estimator.theta_, coding_level=estimator.coding_level_).plot(ax=ax)
+        return cls(theta=found, coding_level=getattr(estimator, "coding_level_", None)).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Plot on these axes, or on new ones."""
@@ -133,7 +132,8 @@ class ThresholdsDisplay(_Display):
         place, units = (self.theta.mean(), 0.97), ("data", "axes fraction")
         ax.annotate(f" mean {self.theta.mean():.3g}", place, xycoords=units, color=ORANGE)
         ax.set(xlabel="threshold θ, in units of the states", ylabel="neurons")
-        ax.set_title(f"{self.coding_level:.0%} of neurons active", loc="left", fontsize="medium")
+        if self.coding_level is not None:
+            ax.set_title(f"{self.coding_level:.0%} of neurons active", loc="left", fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
         return self
 
@@ -201,3 +201,65 @@ class CodeDisplay(_Display):
             ax.set_xticks((starts + ends - 1) / 2, [str(labels[i]) for i in starts])
             ax.tick_params(axis="x", length=0)
             ax.set_xlabel("series, by class")
+
+
+class ForecastDisplay(_Display):
+    """A free run, and what came instead.
+
+    Parameters
+    ----------
+    forecast
+        The run, shape (horizon,) or (horizon, channels).
+    truth
+        What came, in the same shape; or None.
+    """
+
+    def __init__(self, *, forecast: NDArray[np.float64], truth: ArrayLike | None = None) -> None:
+        self.forecast = _columns("forecast", forecast)
+        self.truth = None if truth is None else _columns("truth", truth)
+        if self.truth is not None and self.truth.shape != self.forecast.shape:
+            raise ValueError(
+                f"truth must have the shape of the forecast, {self.forecast.shape}, not {self.truth.shape}"
+            )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        horizon: int,
+        truth: ArrayLike | None = None,
+        *,
+        history: ArrayLike | None = None,
+        exogenous: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Plot the forecast of a fitted `Forecaster` for one series; arguments as those of its `forecast`."""
+        _check_learned(estimator, "forecast", "Forecaster")
+        run = estimator.forecast(horizon, history, exogenous=exogenous)
+        if run.ndim == 3:
+            raise ValueError(f"history must be one series, to be plotted, not {len(run)} of them")
+        return cls(forecast=run, truth=truth).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Plot on these axes, or on new ones: a colour for each channel, and what came as a broad line behind."""
+        ax, steps = self._axes(ax), np.arange(1, len(self.forecast) + 1)
+        for channel, run in enumerate(self.forecast.T):
+            label = None if channel else "forecast"
+            (line,) = ax.plot(steps, run, linewidth=1.2, label=label, zorder=3)
+            if self.truth is not None:
+                label = None if channel else "what came"
+                ax.plot(steps, self.truth[:, channel], color=line.get_color(), linewidth=3.5, alpha=0.3, label=label)
+        if self.truth is not None:
+            ax.legend(frameon=False)
+        ax.set(xlabel="steps ahead", ylabel="forecast")
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
+
+
+def _columns(name: str, values: Any) -> NDArray[np.float64]:
+    """Return numbers over steps, with a column for each channel."""
+    found = _checks.array(name, values, "an array of shape (horizon, channels)")
+    found = _checks.numbers(name, found[:, None] if found.ndim == 1 else found, "(horizon, channels)", 2)
+    if found.size == 0 or not (np.abs(found) <= _checks.LARGE).all():
+        raise ValueError(f"{name} must hold at least one step, all finite and at most {_checks.LARGE:g}")
+    return found.astype(np.float64)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,18 +22,22 @@ from kenyon import _checks
 from kenyon.chunks import in_order
 from kenyon.estimators import _training
 from kenyon.estimators._base import TARGET, Estimator
+from kenyon.estimators._displays import ThresholdsDisplay
 from kenyon.estimators._encoding import Scaling, check_width, standardisation
 from kenyon.estimators._reading import reading_of
 from kenyon.estimators._series import Series
 from kenyon.estimators._settings import LearnerSettings
 from kenyon.estimators._training import Targets, Training
 from kenyon.kernels import one_episode
-from kenyon.kernels.every_step import ON_OFF, Reading, follow, read
+from kenyon.kernels.every_step import LINEAR, ON_OFF, Reading, follow, read
 from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.reservoir import Reservoir
 from kenyon.timing import LogUniform
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BLOCK = 1024  # steps that are run, and learned, at a time
 CALIBRATION = 500  # steps that units are taken from; in a stream, scales too
@@ -115,6 +119,18 @@ class EveryStep(LearnerSettings, Estimator, ABC):
         """Thresholds of what is read, in its own units: neurons, inputs and a constant; 0 without thresholds."""
         check_is_fitted(self)
         return self._reading().theta
+
+    @property
+    def _neuron_thresholds(self) -> NDArray[np.float64] | None:
+        """Thresholds of the neurons, which are plotted; None if there are none."""
+        if self._reading().code == LINEAR:
+            return None
+        sides = self.theta_.reshape(-1, self.encoder_.width)[:, : self.reservoir_.n_neurons]
+        return sides[0] if (sides == sides[0]).all() else sides.ravel()
+
+    def plot_thresholds(self, *, ax: Axes | None = None) -> ThresholdsDisplay:
+        """Plot the distribution of thresholds over the neurons."""
+        return ThresholdsDisplay.from_estimator(self, ax=ax)
 
     @abstractmethod
     def _learned(self, targets: Targets) -> Targets:
@@ -224,7 +240,8 @@ class EveryStep(LearnerSettings, Estimator, ABC):
             k = int(lengths.argmin())
             which = f"{names}[{k}]" if len(series) > 1 else names
             raise ValueError(
-                f"washout must be shorter than every series, not {self.washout}: {which} has {lengths[k]} steps"
+                f"washout must be shorter than every series, not {self.washout}: {which} has {lengths[k]} steps to "
+                "learn from"
             )
         closed_form = getattr(_training.pick(self.learner, self._rule), "closed_form", False)
         epochs = 1 if closed_form else self.epochs

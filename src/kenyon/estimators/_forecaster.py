@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kenyon import _checks, _seeding
 from kenyon.estimators._base import TARGET
+from kenyon.estimators._displays import ForecastDisplay
 from kenyon.estimators._encoding import check_width
 from kenyon.estimators._every_step import EveryStep
 from kenyon.estimators._reading import scaled
@@ -21,6 +22,9 @@ from kenyon.estimators._series import Series, check_sequences
 from kenyon.estimators._training import Targets
 from kenyon.kernels.every_step import Reading
 from kenyon.simulation import run_freely
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Arrays = list[NDArray[np.float64]]
 
@@ -130,6 +134,28 @@ class Forecaster(EveryStep):
             known = self._known("exogenous", exogenous, [len(values) + horizon for values in series], form)
             pasts, ahead = self._driven(series, known, form), [values[-horizon:] for values in known]
         return self._run_on(pasts, ahead, horizon)
+
+    def plot_forecast(
+        self,
+        horizon: int,
+        truth: ArrayLike | None = None,
+        *,
+        history: ArrayLike | None = None,
+        exogenous: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> ForecastDisplay:
+        """Plot the forecast of one series.
+
+        Parameters
+        ----------
+        horizon, history, exogenous
+            As in `forecast`.
+        truth
+            What came, to be drawn behind; None if nobody knows yet.
+        ax
+            Axes to draw on; by default new ones.
+        """
+        return ForecastDisplay.from_estimator(self, horizon, truth, history=history, exogenous=exogenous, ax=ax)
 
     def _run_on(self, pasts: Pasts, ahead: Arrays, horizon: int) -> NDArray[np.float64]:
         scaling, n = self.encoder_.scaling, self._n_outputs

@@ -170,7 +170,8 @@ class ReservoirClassifier(StepsPart, SeriesPart, ClassifierPart):
     learner
         How the readout learns: "ridge" (in closed form), or online: "normalised" (sparse, with learned thresholds),
         "composed", "metropolis", "gradient_thresholds" or "gradient_weights"; given by name, their step sizes fit the
-        data. Or a learner with your own settings, such as `kenyon.Normalised(mu=0.2)`, or a learner of your own.
+        data. Also online, but slow: "recursive", least squares with learned thresholds (`RecursiveThresholds`). Or a
+        learner with your own settings, such as `kenyon.Normalised(mu=0.2)`, or a learner of your own.
     n_neurons
         Size of the reservoir; by default 1000, or 1800 where `pooling` chooses activity (900 from 4000 series on).
     leak_rate

@@ -35,7 +35,8 @@ class SequenceRegressor(RegressorMixin, SequencePart):
     ----------
     learner
         How the readout learns: "ridge" (in closed form, from sums that grow with the steps), or online, step after
-        step, as in `ReservoirClassifier`.
+        step: "recursive" (least squares with learned thresholds, nearly as exact as "ridge"), or any other name or
+        learner, as in `ReservoirClassifier`.
     n_neurons
         Size of the reservoir.
     leak_rate

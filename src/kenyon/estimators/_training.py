@@ -32,6 +32,7 @@ from kenyon.learning.learners import (
     threshold_share,
 )
 from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_readout, check_update, told_of_length
+from kenyon.learning.recursive import RecursiveThresholds
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile, initial_thresholds, sized
@@ -47,6 +48,7 @@ BY_NAME: dict[str, LearnerProtocol] = {
     "metropolis": Metropolis(cooling=COOLING),
     "gradient_thresholds": GradientThresholds(cooling=COOLING),
     "gradient_weights": GradientWeights(cooling=COOLING),
+    "recursive": RecursiveThresholds(),
 }
 CACHE = 2**27  # bytes of states kept between passes
 Targets = NDArray[np.generic]  # classes (n,), or real numbers (n, n_outputs)
@@ -183,7 +185,10 @@ def pick(learner: Any, rule: Supervised | Regression) -> LearnerProtocol:
 
 def two_sided(learner: Any) -> Any:
     """Return a learner for states on both sides of 0: thresholds on both, if it is given by name and without a code."""
-    if not isinstance(learner, (str, Named)) or not getattr(by_name(learner), "thresholds", False):
+    if not isinstance(learner, (str, Named)):
+        return learner
+    found: Any = by_name(learner)
+    if not found.thresholds or not hasattr(found, "code"):
         return learner
     name, settings = learner if isinstance(learner, Named) else (learner, {})
     return Named(name, {"code": SIGNED, **settings})

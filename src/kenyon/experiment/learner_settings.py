@@ -19,13 +19,15 @@ from kenyon import _checks
 from kenyon.experiment.settings import ConfigError, Model, Rule, Tried, as_setting, model_of
 from kenyon.learning.controls import RecursiveLeastSquares
 from kenyon.learning.learners import Composed, GradientThresholds, GradientWeights, Learner, Metropolis, Normalised
+from kenyon.learning.recursive import RecursiveThresholds
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.switches import acting
 
 OWN = "own"  # tag of learners that are not part of the package
 METHODS = ("begin", "update", "readout")
-CLASSES = (Learner, GradientWeights, GradientThresholds, Metropolis, Composed, Normalised, Ridge, RecursiveLeastSquares)
-KINDS: dict[str, type[Any]] = {cls.__name__: cls for cls in CLASSES}
+BY_GRADIENT = (Learner, GradientWeights, GradientThresholds, Metropolis, Composed, Normalised)
+BY_LEAST_SQUARES = (Ridge, RecursiveLeastSquares, RecursiveThresholds)
+KINDS: dict[str, type[Any]] = {cls.__name__: cls for cls in (*BY_GRADIENT, *BY_LEAST_SQUARES)}
 
 
 class LearnerModel(Tried):

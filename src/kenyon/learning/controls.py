@@ -98,7 +98,7 @@ class RecursiveLeastSquares:
             rows, inverse = (slice(action, action + 1), P[action].T) if by_reward else (slice(None), P)
             e = (y_true - y)[rows]
             cost[n], correct[n] = e @ e, y_true[action] > 0
-            W[rows] += np.outer(e, _gain(inverse, x))
+            W[rows] += np.outer(e, gain(inverse, x))
         if isinstance(self.rule, Regression):
             correct[:] = np.nan
         return state._replace(W=W, P=P, episode=state.episode + len(V)), Info(cost, correct)
@@ -115,7 +115,7 @@ def _features(V: NDArray[np.float32], theta: NDArray[np.float32] | None) -> NDAr
     return (V if theta is None else np.maximum(V - theta, np.float32(0))).astype(np.float64)
 
 
-def _gain(P: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def gain(P: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Take x into P, of which the lower triangle counts, in place; return how an error is shared between neurons."""
     Px = blas.dsymv(1.0, P, x, lower=1)
     size = 1.0 + x @ Px

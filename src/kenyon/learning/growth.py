@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon.learning.controls import RLSState
+from kenyon.learning.recursive import RecursiveState
 from kenyon.learning.ridge import RidgeState
 from kenyon.learning.state import State
 
@@ -26,7 +27,7 @@ def with_outputs(state: Any, places: NDArray[np.intp], n_outputs: int) -> Any:
         cross = _moved(state.cross, places, n_outputs, 1)
         rows = tuple(part._replace(Y=_moved(part.Y, places, n_outputs, 1)) for part in state.rows)
         return state._replace(cross=cross, wanted=_moved(state.wanted, places, n_outputs, 0), rows=rows)
-    if isinstance(state, RLSState) and state.P.ndim == 2:
+    if isinstance(state, RecursiveState) or (isinstance(state, RLSState) and state.P.ndim == 2):
         return state._replace(W=_moved(state.W, places, n_outputs, 0))
     return None
 

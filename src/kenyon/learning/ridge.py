@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks
@@ -176,7 +178,7 @@ def _primal(ridge: Ridge, state: RidgeState, candidates: Candidates) -> tuple[Ar
     elif ridge.penalty is not None and not ridge.intercept:
         W = _solve(gram, cross, ridge.penalty)
     else:  # centred sums may be singular
-        W = _solve_by_eigenvalues(gram, cross, ridge.penalty, square, n - ridge.intercept, candidates)
+        W = _solve_for_any(gram, cross, ridge.penalty, square, n - ridge.intercept, candidates)
     return W, mean_y - mean @ W if ridge.intercept else None
 
 
@@ -188,7 +190,8 @@ def _summed(state: RidgeState) -> RidgeState:
         x, w = part.x.astype(np.float64), part.w
         new_gram, new_cross = _products(x, part.Y, part.weights)
         n, sum_x, sum_wanted = n + float(w.sum()), sum_x + w @ x, sum_wanted + w @ part.Y
-        gram, cross, square = gram + new_gram, cross + new_cross, square + float(w @ (part.Y**2).sum(axis=1))
+        new_gram += gram  # in place, since it is large
+        gram, cross, square = new_gram, cross + new_cross, square + float(w @ (part.Y**2).sum(axis=1))
     return RidgeState(theta, n, sum_x, sum_wanted, gram, cross, square)
 
 
@@ -248,20 +251,51 @@ def _solve(gram: Array, cross: Array, penalty: float) -> Array:
             return np.asarray(linalg.lstsq(gram, cross)[0])
 
 
-def _solve_by_eigenvalues(
+def _solve_for_any(
     gram: Array, cross: Array, penalty: float | None, square: float, n: float, candidates: Candidates
 ) -> Array:
-    """Return W^T, shape (N, n_outputs). BLAS is kept to one thread, so that the bits do not depend on their number."""
+    """Return W^T, shape (N, n_outputs), with a penalty that is chosen or small.
+
+    G = Q T Q^T, T tridiagonal, serves all penalties: each is then a matter of N steps, and eigenvectors, which would
+    take three times as long, are not needed. BLAS is kept to one thread, so that bits do not depend on their number.
+    """
+    n_features = len(gram)
+    if n_features == 1:  # LAPACK wants two
+        gram, cross = np.pad(gram, (0, 1)), np.pad(cross, ((0, 1), (0, 0)))
     with threadpool_limits(1, "blas"):
-        d, U = linalg.eigh(gram)
-        d = np.maximum(d, 0.0)
-        C = U.T @ cross
+        T = _Tridiagonal(gram)
+        C = T.turned(cross, back=False)
         if penalty is None:
             scores = [
-                _cross_validation(d, C, square, n, _share(d, q), candidates.caution) for q in candidates.penalties
+                _cross_validation(T, C, square, n, _share(T.values, q), candidates.caution)
+                for q in candidates.penalties
             ]
             penalty = float(candidates.penalties[int(np.argmin(scores))])
-        return np.asarray(U @ (C / (d + _share(d, penalty))[:, None]))
+        return T.turned(T.solved(C, _share(T.values, penalty)), back=True)[:n_features]
+
+
+class _Tridiagonal:
+    """A symmetric matrix without negative eigenvalues as Q T Q^T."""
+
+    def __init__(self, matrix: Array) -> None:
+        lwork = int(lapack.dsytrd_lwork(len(matrix), lower=1)[0])
+        packed, diagonal, beside, self.tau, _ = lapack.dsytrd(matrix, lower=1, lwork=lwork)
+        self.reflectors = np.asfortranarray(packed[1:, :-1])
+        self.bands = np.array([diagonal, np.append(beside, 0.0)])
+        values = linalg.eigvalsh_tridiagonal(diagonal, beside)
+        self.below = max(0.0, -float(values.min()))  # by rounding errors
+        self.values = np.maximum(values, 0.0)
+
+    def turned(self, columns: Array, *, back: bool) -> Array:
+        """Return Q^T times columns, or with `back` Q times columns."""
+        apply = partial(lapack.dormqr, "L", "N" if back else "T", self.reflectors, self.tau, columns[1:])
+        turned = apply(int(apply(-1)[1][0]))[0]
+        return np.concatenate([columns[:1], turned])  # Q leaves the first as it is
+
+    def solved(self, columns: Array, lam: float) -> Array:
+        """Return (T + lam)^-1 times columns."""
+        bands = self.bands + np.array([[lam + self.below], [0.0]])
+        return np.asarray(linalg.solveh_banded(bands, columns, lower=True))
 
 
 def _dual(state: RidgeState, penalty: float | None, candidates: Candidates) -> tuple[Array, Array]:
@@ -307,9 +341,9 @@ def _leave_one_out(d: Array, U: Array, C: Array, shares: Array, penalties: Array
     return float(penalties[int(np.argmin(scores))])
 
 
-def _cross_validation(d: Array, C: Array, square: float, n: float, lam: float, caution: float) -> float:
+def _cross_validation(T: _Tridiagonal, C: Array, square: float, n: float, lam: float, caution: float) -> float:
     """Return RSS / (n - caution tr H)^2 for one lambda, or infinity if no degrees of freedom are left."""
-    W = C / (d + lam)[:, None]
-    rss = square - 2 * float((W * C).sum()) + float((W**2 * d[:, None]).sum())
-    left = n - caution * float((d / (d + lam)).sum())
+    W = T.solved(C, lam)
+    rss = square - float((W * C).sum()) - lam * float((W**2).sum())
+    left = n - caution * float((T.values / (T.values + lam)).sum())
     return np.inf if left <= 1e-6 * n else max(rss, 1e-12 * square) / left**2
