@@ -26,6 +26,7 @@ from kenyon.kernels.streams import (
     BY_MEAN,
     COMMON,
     LARGEST_VALUE,
+    N_COUNTS,
     PER_STATE,
     Aims,
     Following,
@@ -69,7 +70,7 @@ def _nothing_seen(learner: Learner, width: int) -> Following:
     q, n = (start.q, width) if start else (50.0, 0)
     starts = np.zeros((2, width), np.float32)
     off = no_percentiles(n if learner.code == ON_OFF else 0, 100.0 - q)
-    return Following(np.zeros(4), starts, no_moments(width), no_percentiles(n, q), off)
+    return Following(np.zeros(N_COUNTS), starts, no_moments(width), no_percentiles(n, q), off)
 
 
 def after_fit(training: Training) -> Training:
@@ -77,7 +78,8 @@ def after_fit(training: Training) -> Training:
     if training.following is not None:
         return training
     off = no_percentiles(0, 50.0)
-    return training._replace(following=Following(np.zeros(4), np.zeros((2, 0), np.float32), no_moments(0), off, off))
+    starts = np.zeros((2, 0), np.float32)
+    return training._replace(following=Following(np.zeros(N_COUNTS), starts, no_moments(0), off, off))
 
 
 def plan(training: Training, scaled: bool, forgetting: float) -> Plan:
