@@ -14,6 +14,7 @@ import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from river.datasets import synth
@@ -88,7 +89,7 @@ def digits(rng: np.random.Generator) -> Rows:
     return X[drawn], np.where(LATE, order[y[drawn]], y[drawn])
 
 
-def generated(make: Callable[[int, bool], synth.base.SyntheticDataset]) -> Kind:
+def generated(make: Callable[[int, bool], Any]) -> Kind:
     """Return a kind of drift, from one of River's generators to another; `make` is told a seed and which it is."""
 
     def kind(rng: np.random.Generator) -> Rows:
@@ -150,30 +151,38 @@ def table(kinds: dict[str, Kind], first: int, n_random: int) -> str:
         + " |",
         "|---|---:|" + "---:|" * len(heads),
     ]
-    ratios = []
+    found = []
     for name, kind in kinds.items():
         streams = [[right(kind, first + n, g, n_random) for n in range(N_SEEDS)] for g in FORGETTING]
         level = ", ".join(f"{np.mean([level_of(one) for one in runs]):.3f}"[1:] for runs in streams)
-        times = np.array([[by_seed(runs, window) for window in WINDOWS] for runs in streams])
-        curves = np.array([[back(np.mean(runs, axis=0), window) for window in WINDOWS] for runs in streams])
-        ratios.append([times[1:] / times[0], curves[1:] / curves[0]])
-        lines.append(f"| {name} | {level} | " + " | ".join(", ".join(f"{t:.0f}" for t in row) for row in times) + " |")
-        print(lines[-1], "| ratios", *(np.round(part, 2).tolist() for part in ratios[-1]), flush=True)
-    return "\n".join([*lines, "", *summary(np.array(ratios))])
+        seeds = [[float(np.mean([back(one, window) for one in runs])) for window in WINDOWS] for runs in streams]
+        curve = [[float(back(np.mean(runs, axis=0), window)) for window in WINDOWS] for runs in streams]
+        found.append([seeds, curve])
+        lines.append(f"| {name} | {level} | " + " | ".join(", ".join(f"{t:.0f}" for t in row) for row in seeds) + " |")
+        print(lines[-1], "mean curve:", curve, flush=True)
+    return "\n".join([*lines, "", *summary(np.array(found))])
 
 
-def summary(ratios: np.ndarray) -> list[str]:
-    """Return sentences on the ratios of rows, shape (kinds, measures, forgetting, windows)."""
-    lines = []
+def summary(found: np.ndarray) -> list[str]:
+    """Return how often half the rows are enough, from rows of shape (kinds, measures, forgetting, windows).
+
+    With the window counted in, that can only be where more than two windows are needed without forgetting.
+    """
+    lines = ["| at most half the rows in | " + " | ".join(f"window of {window}" for window in WINDOWS) + " |"]
+    lines.append("|---|" + "---:|" * len(WINDOWS))
     for m, measure in enumerate(("mean of seeds", "mean curve")):
-        for g, forgetting in enumerate(FORGETTING[1:]):
-            found = ratios[:, m, g]
-            parts = [
-                f"{window} rows: median {np.median(found[:, w]):.2f}, at most half in {(found[:, w] <= 0.5).sum()} of "
-                f"{len(found)}"
-                for w, window in enumerate(WINDOWS)
-            ]
-            lines.append(f"- with {forgetting:g} relative to without, {measure}: {'; '.join(parts)}")
+        for g, forgetting in enumerate(FORGETTING[1:], start=1):
+            for counted in (True, False):
+                own = np.zeros(len(WINDOWS)) if counted else np.array(WINDOWS)
+                off, on = found[:, m, 0] - own, found[:, m, g] - own
+                slow = found[:, m, 0] > (2 if counted else 1) * np.array(WINDOWS)
+                cells = (
+                    f"{(slow & (2 * on <= off))[:, w].sum()} of {slow[:, w].sum()}"
+                    + (f", median {np.median((on / off)[slow[:, w], w]):.2f}" if slow[:, w].any() else "")
+                    for w in range(len(WINDOWS))
+                )
+                head = f"{forgetting:g}, {measure}, window {'counted in' if counted else 'not counted'}"
+                lines.append(f"| {head} | " + " | ".join(cells) + " |")
     return lines
 
 
@@ -198,10 +207,6 @@ def back(found: np.ndarray, window: int) -> int:
     recent = np.convolve(found[BEFORE:], np.full(window, 1 / window), "valid")
     near = np.flatnonzero(recent >= level_of(found) - NEAR - 1e-9)
     return int(near[0]) + window if len(near) else AFTER
-
-
-def by_seed(runs: list[np.ndarray], window: int) -> float:
-    return float(np.mean([back(one, window) for one in runs]))
 
 
 if __name__ == "__main__":
