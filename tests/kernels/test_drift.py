@@ -27,7 +27,7 @@ def test_drifts_are_those_of_the_oracle(forgetting):
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.1, 0.3, 0.6, 0.9])
 def test_a_steady_share_of_bad_rows_is_rarely_taken_for_a_drift(share):
-    assert len(drifts(rows(share, 20_000))) <= 10
+    assert len(drifts(rows(share, 20_000))) <= 20
 
 
 @pytest.mark.parametrize(("before", "after", "soon"), [(0.0, 1.0, 5), (0.1, 0.9, 15), (0.1, 0.5, 60), (0.4, 0.9, 30)])

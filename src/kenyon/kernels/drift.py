@@ -1,6 +1,8 @@
 """Abrupt drifts, told from rows of a stream that are answered worse than by silence.
 
-A row is bad if its cost is above |y_true|^2, that of outputs of 0. The usual share of bad rows is taken from all rows
+A row is bad if its cost is above |y_true|^2, that of outputs of 0, and more than |x|^2 alone explains: after inputs
+have jumped, outputs are too large until scales have followed, though the weights may be right. So the cost must exceed
+|y_true|^2 times |x|^2 over its usual size, where that is above 1. The usual share of bad rows is taken from all rows
 since the last drift, which are forgotten as elsewhere, by the factor g, and ROWS more, BAD of them bad, that nobody has
 seen:
 

@@ -226,12 +226,11 @@ def _follow_targets(plan, aims, told, nets):
 
 
 @njit
-def _forget_after_drift(plan, step, nets, counts, targets, cost):
+def _forget_after_drift(plan, step, nets, counts, targets, cost, norm2):
     """Look at the cost of a row; if the stream has drifted, forget most of the weights and let steps begin anew."""
-    silence = step.target * step.target
-    if step.regression:
-        silence = (targets * targets).sum()
-    if drifted(counts[SEEN:], cost > silence, plan.forgetting):
+    silence = np.float64((targets * targets).sum() if step.regression else step.target * step.target)
+    usual = counts[MEAN] if counts[MEAN] > 0 else np.inf
+    if drifted(counts[SEEN:], cost > silence * max(1.0, norm2 / usual), plan.forgetting):
         nets.W[0] *= KEPT
         counts[WEIGHT] = 0.0
 
@@ -283,7 +282,7 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
         if not np.isfinite(out.cost[0, n]):
             return n
         if plan.forgetting < 1.0:
-            _forget_after_drift(plan, step, nets, counts, targets, out.cost[0, n])
+            _forget_after_drift(plan, step, nets, counts, targets, out.cost[0, n], out.norm2[0, n])
         if settling:
             size = np.float64(out.norm2[0, n])
             counts[MEAN] += (size - counts[MEAN]) / counts[ROWS]
