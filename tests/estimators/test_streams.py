@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import kenyon as kn
+from kenyon.kernels.streams import WEIGHT
 from tests.estimators.data import sines
 
 ROWS = {"random_state": 0}
@@ -263,6 +264,16 @@ def test_a_drift_changes_no_prediction_at_once_but_makes_way():
     assert np.abs(model.readout_.W).max() < 0.2 * size
     assert np.mean(model.predict(X[:50]) == before) > 0.8  # the row itself is learned as well
     assert np.abs(one_by_one(kn.ThresholdReadout(**ROWS), X[:310], y[:310]).readout_.W).max() > 0.2 * size
+
+
+def test_inputs_that_jump_are_no_evidence_against_the_weights():
+    X, y = blobs(340)
+    X[300:] += 8 * X.std(axis=0)
+    jumped = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X, y)
+    assert jumped._training.following.counts[WEIGHT] > 90  # steps have not begun anew
+    X, y = blobs(340)
+    relabelled = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X, np.where(np.arange(340) < 300, y, 2 - y))
+    assert relabelled._training.following.counts[WEIGHT] < 60
 
 
 def test_numbers_recover_from_a_drift_too():
