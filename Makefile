@@ -69,9 +69,10 @@ bench-data: .venv/.bench
 	$(BIN)/python benchmarks/your_data.py
 	$(BIN)/python benchmarks/series.py $(ARGS)
 
-# River's data sets and models next to ours, in about twenty minutes: docs/streams.md.
+# River's data sets and models next to ours, and drifts, in about half an hour: docs/streams.md. A stopped run goes on where it was.
 bench-streams: .venv/.bench
 	$(BIN)/python benchmarks/streams.py
+	$(BIN)/python benchmarks/drifts.py
 
 # Series step by step next to ReservoirPy, in about twenty minutes: docs/forecasting.md.
 bench-forecast: .venv/.bench

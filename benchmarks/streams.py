@@ -3,12 +3,14 @@
 Data are those that River ships, and streams made by its generators with abrupt and gradual drifts. Beside ours are
 River's linear models, a Hoeffding adaptive tree, an adaptive random forest, a Mondrian forest, and two that learn next
 to nothing: the class of the row before, and the most frequent class so far. Linear models get standardised features,
-and one model for each class where they need it. Printed are accuracy, microseconds for predicting and learning a row,
-and memory in the end, and on how many sets ours is above each linear model. Of Yeast, whose rows have 14 labels, the
-most balanced one is learned. `make bench-streams` writes the tables in docs/streams.md.
+and one model for each class where they need it. Printed are accuracy, microseconds of a processor's time for predicting
+and learning a row, memory in the end, and on how many sets ours is above each linear model. Of Yeast, whose rows have
+14 labels, the most balanced one is learned. `make bench-streams` writes the tables in docs/streams.md. What it has
+measured is kept in results/streams.json until then, so that a run that was stopped goes on where it was.
 """
 
 import itertools
+import json
 import sys
 import time
 from collections import Counter
@@ -24,6 +26,7 @@ from river.preprocessing import StandardScaler
 from kenyon.river import ThresholdClassifier
 
 PAGE = Path(__file__).parent.parent / "docs" / "streams.md"
+KEPT = Path("results") / "streams.json"
 MARKS = "<!-- streams: begin, written by make bench-streams -->", "<!-- streams: end -->"
 MOST = 20_000  # rows of a set
 DRIFT = 5000  # rows before a drift
@@ -93,18 +96,33 @@ class MostFrequent:
 
 def main() -> None:
     chosen = sys.argv[1:] or list(SETS)
-    data = {name: list(rows(name)) for name in chosen}
-    measured = {}
-    validate(ThresholdClassifier(), next(iter(data.values()))[:20])  # compiles
-    for name, make in MODELS.items():
-        measured[name] = [validate(make(), data[key]) for key in chosen]
-        print(name, *(f"{one[0]:.3f}" for one in measured[name]), f"{measured[name][0][1]:.0f} us", flush=True)
-    tables = page(chosen, data, measured)
+    validate(ThresholdClassifier(), list(itertools.islice(rows(chosen[0]), 20)))  # compiles
+    lengths, measured = {}, {name: [] for name in MODELS}
+    for key in chosen:
+        data = list(rows(key))
+        lengths[key] = len(data)
+        for name in MODELS:
+            measured[name].append(measure(name, key, data))
+    tables = page(lengths, measured)
     print(tables)
     if not sys.argv[1:]:
         before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
         after = rest.split(MARKS[1])[1]
         PAGE.write_text(f"{before}{MARKS[0]}\n\n{tables}\n\n{MARKS[1]}{after}", encoding="utf-8")
+        KEPT.unlink()
+
+
+def measure(name: str, key: str, data: list[tuple[dict, Any]]) -> list[float]:
+    """Return what `validate` does for a model on a set; it is measured once in a run."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    place = f"{name}, {key}"
+    if place not in kept:
+        kept[place] = validate(MODELS[name](), data)
+        KEPT.parent.mkdir(exist_ok=True)
+        KEPT.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        accuracy, took, _ = kept[place]
+        print(f"{place}: {accuracy:.3f}, {took:.0f} us", flush=True)
+    return kept[place]
 
 
 def rows(name: str) -> Iterator[tuple[dict, Any]]:
@@ -116,18 +134,19 @@ def rows(name: str) -> Iterator[tuple[dict, Any]]:
 def validate(model: Any, data: list[tuple[dict, Any]]) -> tuple[float, float, float]:
     """Return accuracy, microseconds per row and megabytes."""
     model.learn_one(*data[0])
-    right, started = 0, time.perf_counter()
+    right, started = 0, time.process_time()
     for x, y in data[1:]:
         right += model.predict_one(x) == y
         model.learn_one(x, y)
-    took = time.perf_counter() - started
+    took = time.process_time() - started
     return right / (len(data) - 1), took / (len(data) - 1) * 1e6, getattr(model, "_raw_memory_usage", 0) / 1e6
 
 
-def page(chosen: list[str], data: dict[str, list], measured: dict[str, list]) -> str:
+def page(lengths: dict[str, int], measured: dict[str, list]) -> str:
     """Return both tables; the best of a set is bold."""
+    chosen = list(lengths)
     best = [max(one[i][0] for one in measured.values()) for i in range(len(chosen))]
-    head = "| | " + " | ".join(f"{name} ({len(data[name]):,})" for name in chosen) + " |"
+    head = "| | " + " | ".join(f"{name} ({n:,})" for name, n in lengths.items()) + " |"
     lines = [head, "|---|" + "---:|" * len(chosen)]
     for name, found in measured.items():
         shown = [f"**{a[0]:.3f}**" if a[0] == top else f"{a[0]:.3f}" for a, top in zip(found, best, strict=True)]

@@ -1,5 +1,7 @@
 """Slow, obvious versions in float64 of what the kernels do: the oracle of the tests."""
 
+import math
+
 import numpy as np
 
 
@@ -238,3 +240,17 @@ def recursive_thresholds(V, wanted, theta, lam, p, size):
                 new_p[i] -= p[i] ** 2 * (W[:, n + i] ** 2).sum() / S
         theta, p = new_theta, new_p
     return W, theta, p, np.array(costs)
+
+
+def drifts(bad, forgetting):
+    """Return the numbers of the rows after which a stream has drifted: CUSUM over the rows since the last time."""
+    found, first, S = [], 0, 0.0
+    for n, row in enumerate(bad):
+        weights = [forgetting ** (n - 1 - k) for k in range(first, n)]
+        p = (2 + sum(w for w, b in zip(weights, bad[first:n], strict=True) if b)) / (4 + sum(weights))
+        q = p + (1 - p) / 3
+        S = max(0.0, S + math.log(q / p if row else (1 - q) / (1 - p)))
+        if math.exp(S) > 1 / (1 - forgetting):
+            found.append(n)
+            first, S = n + 1, 0.0
+    return found

@@ -124,6 +124,14 @@ def test_what_is_refused_leaves_no_trace():
     assert {*model.predict_proba_one({"b": 1.0})} == {"x", "y"}
 
 
+def test_numbers_of_numpy_are_numbers():
+    model, same = ThresholdClassifier(), ThresholdClassifier()
+    for n in range(20):
+        model.learn_one({"a": np.float32(n % 3), "b": np.int64(n), "c": np.bool_(n % 2)}, np.int64(n % 2))
+        same.learn_one({"a": float(n % 3), "b": n, "c": bool(n % 2)}, n % 2)
+    assert model.predict_proba_one({"a": 1.0, "b": 3}) == same.predict_proba_one({"a": 1.0, "b": 3})
+
+
 def test_a_constant_target_is_predicted():
     model = ThresholdRegressor()
     for n in range(50):
@@ -138,5 +146,7 @@ def test_errors_name_what_is_wrong():
         model.learn_one({"a": "red", "b": 1}, "x")
     with pytest.raises(ValueError, match="y must be a number"):
         ThresholdRegressor().learn_one({"a": 1}, "much")
+    with pytest.raises(ValueError, match="seed must be"):
+        ThresholdClassifier(seed="x").learn_one({"a": 1}, 0)
     with pytest.raises(ValueError, match="learner must follow a stream"):
         ThresholdClassifier(learner="ridge").learn_one({"a": 1}, 0)

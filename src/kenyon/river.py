@@ -32,12 +32,14 @@ class _Rows:
 
     _kind: ClassVar[Any]  # of the model
 
-    def __init__(self, learner: Any, random_features: int, forgetting: float, seed: int) -> None:
+    def __init__(self, learner: Any, random_features: int, forgetting: float, seed: int | None) -> None:
         self.learner, self.random_features, self.forgetting, self.seed = learner, random_features, forgetting, seed
         self._names: dict[Hashable, int] = {}  # the place of each feature in a row
         self._model: Any = None
 
     def _begin(self) -> None:
+        if self.seed is not None:
+            _checks.integer("seed", self.seed, 0, 2**32 - 1)
         model = self._kind(
             self.learner, random_features=self.random_features, forgetting=self.forgetting, random_state=self.seed
         )
@@ -114,9 +116,10 @@ class ThresholdClassifier(_Rows, base.Classifier):
     random_features
         How many random features to read beside those given: relu of a random sum of three features and a constant.
     forgetting
-        The factor by which the weight of a row falls with every one that follows, such as 0.99 where the data drift.
+        The factor by which the weight of a row falls with every one that follows: 0.99 where the data drift all the
+        time, 0.999 where they change once in a while. By default 1: nothing is forgotten.
     seed
-        Of the random features.
+        Of the random features; None for another one each time.
     """
 
     _kind = ThresholdReadout
@@ -126,7 +129,7 @@ class ThresholdClassifier(_Rows, base.Classifier):
         learner: Any = "normalised",
         random_features: int = RANDOM_FEATURES,
         forgetting: float = 1.0,
-        seed: int = 0,
+        seed: int | None = 0,
     ) -> None:
         super().__init__(learner, random_features, forgetting, seed)
         self._codes: dict[Any, int] = {}  # of the labels, in the order in which they appeared
@@ -167,7 +170,7 @@ class ThresholdRegressor(_Rows, base.Regressor):
         learner: Any = "normalised",
         random_features: int = RANDOM_FEATURES,
         forgetting: float = 1.0,
-        seed: int = 0,
+        seed: int | None = 0,
     ) -> None:
         super().__init__(learner, random_features, forgetting, seed)
 
@@ -189,7 +192,8 @@ def _check_value(name: Hashable, value: Any) -> bool:
     is_number = isinstance(value, (Real, np.bool_))
     if value is None or (is_number and value != value):
         return False
-    if not is_number or not -LARGEST_VALUE <= value <= LARGEST_VALUE:
+    plain = value.item() if isinstance(value, np.generic) else value  # NumPy's would overflow in the comparison
+    if not is_number or not -LARGEST_VALUE <= plain <= LARGEST_VALUE:
         allowed = f"a number within ±{LARGEST_VALUE:g}"
         raise ValueError(f"x[{name!r}] must be {allowed}, not {_checks.short_repr(value)}: encode words beforehand")
     return True

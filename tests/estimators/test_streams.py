@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import kenyon as kn
+from kenyon.kernels.streams import WEIGHT
 from tests.estimators.data import sines
 
 ROWS = {"random_state": 0}
@@ -43,6 +44,14 @@ def told(name, X, y):
     return X[:, 0] - X[:, 1] + 100.0 if "numbers" in name else y
 
 
+def drifting(name, n):
+    """Return rows whose labels or targets change places in the middle."""
+    X, y = blobs(n)
+    y = told(name, X, y)
+    y[n // 2 :] = y[n // 2 :][::-1]
+    return X, y
+
+
 def one_by_one(model, X, y):
     for x, label in zip(X, y, strict=True):
         model.learn_one(x, label)
@@ -61,8 +70,7 @@ def same(a, b):
 @pytest.mark.parametrize("forgetting", [1.0, 0.98])
 @pytest.mark.parametrize("name", MODELS)
 def test_one_row_at_a_time_is_the_same_as_any_batches_to_the_bit(name, forgetting):
-    X, y = blobs(120)
-    y = told(name, X, y)
+    X, y = drifting(name, 120)
     one = one_by_one(MODELS[name](forgetting=forgetting), X, y)
     whole = MODELS[name](forgetting=forgetting).partial_fit(X, y)
     cut = MODELS[name](forgetting=forgetting).partial_fit(X[:1], y[:1]).partial_fit(X[1:50], y[1:50])
@@ -190,14 +198,14 @@ def test_a_fitted_model_goes_on_as_a_stream_in_the_units_it_has(name):
     np.testing.assert_array_equal(model._training.units.factor, factor)
 
 
+@pytest.mark.parametrize("forgetting", [1.0, 0.98])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_saved_in_mid_stream_goes_on_to_the_same_bits(name, tmp_path):
-    X, y = blobs(80)
-    y = told(name, X, y)
-    model = one_by_one(MODELS[name](), X[:40], y[:40])
+def test_a_model_saved_in_mid_stream_goes_on_to_the_same_bits(name, forgetting, tmp_path):
+    X, y = drifting(name, 80)
+    model = one_by_one(MODELS[name](forgetting=forgetting), X[:43], y[:43])
     model.save(tmp_path / "model")
     loaded = kn.load(tmp_path / "model")
-    same(one_by_one(loaded, X[40:], y[40:]), one_by_one(model, X[40:], y[40:]))
+    same(one_by_one(loaded, X[43:], y[43:]), one_by_one(model, X[43:], y[43:]))
     assert loaded.predict_one(X[0]) == model.predict_one(X[0])
 
 
@@ -217,24 +225,62 @@ def test_passes_may_follow_a_stream():
     assert model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9
 
 
-@pytest.mark.parametrize("kind", ["shift", "labels"])
+def right_in_a_drift(kind, forgetting, seed, n=3000):
+    """Return which rows were predicted right; the stream drifts after n of them."""
+    X, y = blobs(2 * n, 8, 4, seed)
+    if kind == "shift":
+        X[n:] = 1.5 * X[n:] + 6 * X.std(axis=0)
+    elif kind == "features":
+        X[n:] = np.roll(X[n:] / X.std(axis=0), 1, axis=1) * X.std(axis=0)
+    else:
+        y[n:] = (y[n:] + 1) % 4
+    model, right = kn.ThresholdReadout(forgetting=forgetting, random_features=100, random_state=seed), np.zeros(2 * n)
+    for i, (x, label) in enumerate(zip(X, y, strict=True)):
+        right[i] = i > 0 and model.predict_one(x) == label
+        model.learn_one(x, label)
+    return right
+
+
+@pytest.mark.parametrize("kind", ["shift", "features", "labels"])
 def test_with_forgetting_a_stream_recovers_in_half_the_rows_after_an_abrupt_drift(kind):
     def rows_until_recovered(forgetting, seed):
-        X, y = blobs(10_000, 8, 4, seed)
-        if kind == "shift":
-            X[5000:] = 1.5 * X[5000:] + 6 * X.std(axis=0)
-        else:
-            y[5000:] = (y[5000:] + 1) % 4
-        model = kn.ThresholdReadout(forgetting=forgetting, random_features=100, random_state=seed)
-        right = np.empty(10_000)
-        for n, (x, label) in enumerate(zip(X, y, strict=True)):
-            right[n] = n > 0 and model.predict_one(x) == label
-            model.learn_one(x, label)
-        before, recent = right[4000:5000].mean(), np.convolve(right[5000:], np.ones(100) / 100, "valid")
-        return np.flatnonzero(recent >= before - 0.03)[0]
+        right = right_in_a_drift(kind, forgetting, seed)
+        before, recent = right[2000:3000].mean(), np.convolve(right[3000:], np.full(50, 1 / 50), "valid")
+        return np.flatnonzero(recent >= before - 0.03)[0] + 50
 
     on, off = (np.mean([rows_until_recovered(g, seed) for seed in range(2)]) for g in (0.99, 1.0))
     assert on <= off / 2
+
+
+def test_a_drift_changes_no_prediction_at_once_but_makes_way():
+    X, y = blobs(400)
+    model = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X[:300], y[:300])
+    size = np.abs(model.readout_.W).max()
+    for n in range(300, 310):
+        before = model.predict(X[:50])
+        model.learn_one(X[n], (y[n] + 1) % 3)
+        if np.abs(model.readout_.W).max() < 0.2 * size:
+            break
+    assert np.abs(model.readout_.W).max() < 0.2 * size
+    assert np.mean(model.predict(X[:50]) == before) > 0.8  # the row itself is learned as well
+    assert np.abs(one_by_one(kn.ThresholdReadout(**ROWS), X[:310], y[:310]).readout_.W).max() > 0.2 * size
+
+
+def test_inputs_that_jump_are_no_evidence_against_the_weights():
+    X, y = blobs(340)
+    X[300:] += 8 * X.std(axis=0)
+    jumped = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X, y)
+    assert jumped._training.following.counts[WEIGHT] > 90  # steps have not begun anew
+    X, y = blobs(340)
+    relabelled = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X, np.where(np.arange(340) < 300, y, 2 - y))
+    assert relabelled._training.following.counts[WEIGHT] < 60
+
+
+def test_numbers_recover_from_a_drift_too():
+    X = np.random.default_rng(0).normal(size=(700, 6))
+    y = 300.0 + (X[:, 0] - X[:, 1]) * np.where(np.arange(700) < 500, 100.0, -100.0)
+    on, off = (one_by_one(kn.ThresholdRegressor(forgetting=g, **ROWS), X[:550], y[:550]) for g in (0.99, 1.0))
+    assert on.score(X[550:], y[550:]) > 0.9 > off.score(X[550:], y[550:])
 
 
 def test_errors_of_one_row_are_those_of_many():

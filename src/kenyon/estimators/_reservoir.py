@@ -223,8 +223,9 @@ class ReservoirClassifier(StepsPart, SeriesPart, ClassifierPart):
         Show progress.
     forgetting
         In a stream (`partial_fit`, `learn_one`), the factor by which the weight of a series falls with every one that
-        follows, such as 0.99 where the data drift: scales then follow the last 1 / (1 - forgetting) series, and steps
-        shrink no further than after as many. By default 1: nothing is forgotten.
+        follows: 0.99 where the data drift all the time, 0.999 where they change once in a while. Scales then follow the
+        last 1 / (1 - forgetting) series, steps shrink no further than after as many, and after an abrupt drift most of
+        the weights is forgotten. By default 1: nothing is forgotten.
     random_state
         Seed of the reservoir, the order of the series and the choices.
 

@@ -18,14 +18,14 @@ from kenyon.estimators._series import Series
 from kenyon.estimators._training import SHARE, Targets, Training, Units, endless
 from kenyon.kernels import one_episode
 from kenyon.kernels.learning import Step, episode_log
-from kenyon.kernels.one_episode import simulate_one
-from kenyon.kernels.one_row import learn_row, outputs_row, shown_row, standardised_row
+from kenyon.kernels.one_row import learn_row, outputs_row, shown_row, simulate_row, standardised_row
 from kenyon.kernels.running import no_moments, no_percentiles
 from kenyon.kernels.streams import (
     BY_LARGEST,
     BY_MEAN,
     COMMON,
     LARGEST_VALUE,
+    N_COUNTS,
     PER_STATE,
     Aims,
     Following,
@@ -69,7 +69,7 @@ def _nothing_seen(learner: Learner, width: int) -> Following:
     q, n = (start.q, width) if start else (50.0, 0)
     starts = np.zeros((2, width), np.float32)
     off = no_percentiles(n if learner.code == ON_OFF else 0, 100.0 - q)
-    return Following(np.zeros(4), starts, no_moments(width), no_percentiles(n, q), off)
+    return Following(np.zeros(N_COUNTS), starts, no_moments(width), no_percentiles(n, q), off)
 
 
 def after_fit(training: Training) -> Training:
@@ -77,7 +77,8 @@ def after_fit(training: Training) -> Training:
     if training.following is not None:
         return training
     off = no_percentiles(0, 50.0)
-    return training._replace(following=Following(np.zeros(4), np.zeros((2, 0), np.float32), no_moments(0), off, off))
+    starts = np.zeros((2, 0), np.float32)
+    return training._replace(following=Following(np.zeros(N_COUNTS), starts, no_moments(0), off, off))
 
 
 def plan(training: Training, scaled: bool, forgetting: float) -> Plan:
@@ -185,13 +186,13 @@ class Live:
         if not (np.abs(steps) <= LARGEST_VALUE).all():
             return False
         inputs = self._shown(np.ascontiguousarray(steps), takes)
-        if x.ndim == 1:
-            inputs = np.repeat(inputs, encoder.n_steps, axis=0)
         if self._room is None:
-            network = encoder.reservoir._sorted
-            self._room = network, one_episode.work_space(network, encoder.reservoir.n_inputs)
-        network, room = self._room
-        return bool(simulate_one(network, inputs, room, self.V))
+            own = encoder.reservoir._sorted
+            arrays = own.order, own.ends, own.columns.values, own.weights.values, own.leaks.values
+            work = tuple(part.values for part in one_episode.work_space(own, encoder.reservoir.n_inputs))
+            self._room = (arrays, own.activation, tuple(own.taps)), work
+        network, work = self._room
+        return bool(simulate_row(*network, inputs, encoder.n_steps if x.ndim == 1 else 1, work, self.V))
 
     def _shown(self, steps: NDArray[np.float64], takes: bool) -> NDArray[np.float32]:
         """Return what the channels of the reservoir are shown."""

@@ -9,7 +9,7 @@ move, so what they have learned is kept. So do the sizes of steps, which depend 
 the code "signed" percentiles are those of |V|.
 
 Steps cool with the weight w of the rows seen, as (1 + w / pace)^-1/2; under a forgetting factor w stays bounded, and so
-does the step.
+does the step. Then also most of the weights is forgotten after an abrupt drift, and w begins at 0 again (see `drift`).
 """
 
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kenyon.kernels.cache import kernel
+from kenyon.kernels.drift import KEPT, drifted
 from kenyon.kernels.learning import Step, learn
 from kenyon.kernels.reading import row_length_of
 from kenyon.kernels.running import Moments, Percentiles, last, percentile, take_moments, take_percentiles
@@ -31,7 +32,8 @@ ALIKE = 1e-5  # relative to the root mean square: with a smaller deviation a sta
 POWER = -0.5  # by which steps cool
 PER_STATE, COMMON = 1, 2  # units of states: each its own deviation, or all their common root mean square
 BY_LARGEST, BY_MEAN = 1, 2  # fixed steps that follow from the data: 1 / max |x|^2, or 1 / mean |x|^2
-ROWS, WEIGHT, MEAN, LARGEST = range(4)  # places in `Following.counts`
+ROWS, WEIGHT, MEAN, LARGEST, SEEN = range(5)  # places in `Following.counts`; the last is the first for `drifted`
+N_COUNTS = SEEN + 3
 
 
 class RandomFeatures(NamedTuple):
@@ -52,7 +54,7 @@ class RandomFeatures(NamedTuple):
 class Following(NamedTuple):
     """What a stream has shown of its states. Kernels change it in place."""
 
-    counts: NDArray[np.float64]  # (4,): rows, their weight, and while it settles the mean and the largest |x|^2
+    counts: NDArray[np.float64]  # (N_COUNTS,): rows, weight; while it settles, mean and largest |x|^2; of drifts
     starts: NDArray[np.float32]  # (2, n_states): where thresholds of both sides start, in units; (2, 0): not followed
     moments: Moments  # of states, where units follow them; otherwise of none
     on: Percentiles  # of states, where thresholds start at a percentile; otherwise of none
@@ -60,7 +62,7 @@ class Following(NamedTuple):
 
     def check(self) -> None:
         """Refuse arrays that do not fit together."""
-        fits = self.counts.shape == (4,) and self.starts.ndim == 2 and len(self.starts) == 2
+        fits = self.counts.shape == (N_COUNTS,) and self.starts.ndim == 2 and len(self.starts) == 2
         if not fits or self.counts.dtype != np.float64 or self.starts.dtype != np.float32:
             raise ValueError("inconsistent stream")
 
@@ -223,6 +225,16 @@ def _follow_targets(plan, aims, told, nets):
             nets.W[0, j, i] *= np.float32(old / size)
 
 
+@njit
+def _forget_after_drift(plan, step, nets, counts, targets, cost, norm2):
+    """Look at the cost of a row; if the stream has drifted, forget most of the weights and let steps begin anew."""
+    silence = np.float64((targets * targets).sum() if step.regression else step.target * step.target)
+    usual = counts[MEAN] if counts[MEAN] > 0 else np.inf
+    if drifted(counts[SEEN:], cost > silence * max(1.0, norm2 / usual), plan.forgetting):
+        nets.W[0] *= KEPT
+        counts[WEIGHT] = 0.0
+
+
 @kernel
 def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms, temperatures, n_in_batch, out, U):
     """Let a network learn from rows of states in order; return how many it took before its cost was not finite.
@@ -269,6 +281,8 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
         n_in_batch = (n_in_batch + 1) % step.batch
         if not np.isfinite(out.cost[0, n]):
             return n
+        if plan.forgetting < 1.0:
+            _forget_after_drift(plan, step, nets, counts, targets, out.cost[0, n], out.norm2[0, n])
         if settling:
             size = np.float64(out.norm2[0, n])
             counts[MEAN] += (size - counts[MEAN]) / counts[ROWS]
