@@ -58,7 +58,8 @@ def online(found: dict[str, Any]) -> list[str]:
         cells = []
         for size in sizes:
             values, base = found[size][name], next(iter(found[size].values()))
-            cells.append(f"{spread(values)} | {np.median(values) / np.median(base):.2g}")
+            ratio = float(np.median(values) / np.median(base))
+            cells.append(f"{spread(values)} | {ratio:.{2 if ratio < 10 else 0}f}")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
