@@ -13,8 +13,9 @@ from numba import njit, types, uintp
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from kenyon.kernels.lanes import WIDTHS, Rows, Rows8, aligned, count_above, item, load, relu, store
+from kenyon.kernels.lanes import WIDTHS, Rows, Rows8, aligned, count_above, item, load, place_of_count, relu, store
 
+_place = njit(place_of_count)
 FULL = 254  # steps to be counted in a byte: an even number of them
 
 
@@ -124,14 +125,15 @@ def empty_lane(pool, lane):
     """Begin anew in one lane."""
     pool.sums.values[:, lane] = np.float32(0)
     pool.over.values[:, lane] = np.float32(0)
-    pool.counts.values[:, lane] = np.uint8(0)
+    pool.counts.values[:, _place(lane, pool.counts.values.shape[1])] = np.uint8(0)
     pool.totals[:, lane] = np.uint32(0)
 
 
 @njit
 def settle(pool):
     """Add what was counted to the totals."""
+    width = pool.totals.shape[1]
     for row in range(len(pool.totals)):
-        for lane in range(pool.totals.shape[1]):
-            pool.totals[row, lane] += np.uint32(pool.counts.values[row, lane])
-            pool.counts.values[row, lane] = np.uint8(0)
+        for lane in range(width):
+            pool.totals[row, lane] += np.uint32(pool.counts.values[row, _place(lane, width)])
+        pool.counts.values[row] = np.uint8(0)
