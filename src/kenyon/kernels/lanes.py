@@ -331,7 +331,7 @@ def _along(builder: Any, direction: Any, lanes: Any) -> Any:
 def place_of_count(lane: int, width: int) -> int:
     """Return where in a row of counts that of a lane is.
 
-    Every fourth part of the lanes has every fourth byte. So comparisons, which are words of equal bytes, become bytes by
+    Each quarter of the lanes has every fourth byte. So comparisons, which are words of equal bytes, become bytes by
     taking one byte of each where it is: half the work of bringing them into the order of the lanes.
     """
     return lane % (width // 4) * 4 + lane // (width // 4)
@@ -382,7 +382,7 @@ along = _elementwise(_float, (_float, _float), _along)  # b with the sign of a t
 zero_up_to = _elementwise(_float, (_float, _float), _zero_up_to)  # 0 where a <= b, else a
 zero_within = _elementwise(_float, (_float, _float), _zero_within)  # 0 where |a| <= b, else a
 clamp = _elementwise(_float, (_float, _float), _clamp)  # a, but no further from 0 than b
-count_above = _elementwise(_byte, (_byte, _float, _float), _count_above)  # a, and 1 more where b > c: as `place_of_count` says
+count_above = _elementwise(_byte, (_byte, _float, _float), _count_above)  # a, and 1 more where b > c, in another order
 choose = _elementwise(_float, (_word, _float, _float), _select_bit)  # b where a is not 0, else c
 to_float = _elementwise(_float, (_word,), _cast("uitofp", ir.FloatType()))
 bits_of = _elementwise(_word, (_float,), _cast("bitcast", ir.IntType(32)))
