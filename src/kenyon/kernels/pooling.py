@@ -122,23 +122,26 @@ def add_two(pool, before, state, n_rows):
 @njit
 def move_out(pool, lane, first, last, out):
     """Write the sums of a lane in rows from `first` up to `last` to `out`, shape (n_sums, n_rows), and begin anew."""
-    n_levels, place = pool.n_levels, 0
+    n_levels, place = uintp(pool.n_levels), uintp(0)
+    rows, lane = range(uintp(first), uintp(last)), uintp(lane)
     if pool.mean:
-        for row in range(first, last):
-            out[0, row], pool.sums.values[row, lane] = pool.sums.values[row, lane], np.float32(0)
-        place = 1
+        for row in rows:
+            out[place, row], pool.sums.values[row, lane] = pool.sums.values[row, lane], np.float32(0)
+        place += uintp(1)
     if pool.activity:
-        column = _place(lane, pool.totals.shape[1])
+        column = uintp(_place(lane, uintp(pool.totals.shape[1])))
         for level in range(n_levels):
-            for row in range(first, last):
+            for row in rows:
                 k = row * n_levels + level
-                out[place + level, row] = pool.totals[k, lane] + np.uint32(pool.counts.values[k, column])
+                out[place, row] = pool.totals[k, lane] + np.uint32(pool.counts.values[k, column])
                 pool.totals[k, lane], pool.counts.values[k, column] = np.uint32(0), np.uint8(0)
-        place += n_levels
-    for level in range(n_levels * pool.excess):
-        for row in range(first, last):
-            k = row * n_levels + level
-            out[place + level, row], pool.over.values[k, lane] = pool.over.values[k, lane], np.float32(0)
+            place += uintp(1)
+    if pool.excess:
+        for level in range(n_levels):
+            for row in rows:
+                k = row * n_levels + level
+                out[place, row], pool.over.values[k, lane] = pool.over.values[k, lane], np.float32(0)
+            place += uintp(1)
 
 
 @njit
