@@ -64,8 +64,9 @@ def specificity(
     if not (np.abs(amounts) <= 1e300).all() or (relative and (amounts < 0).any()):
         raise ValueError(f"amounts must be finite, up to 1e300{' and not negative' if relative else ''}")
     j, k = np.triu_indices(n_classes, 1)
-    difference, total = np.abs(amounts[:, j] - amounts[:, k]), amounts[:, j] + amounts[:, k]
+    difference = np.abs(amounts[:, j] - amounts[:, k])
     if relative:
+        total = amounts[:, j] + amounts[:, k]
         pairs = np.divide(difference, total, out=np.zeros_like(total), where=total > 0)
     else:
         pairs = difference / n_episodes

@@ -18,7 +18,7 @@ from kenyon.kernels.lanes import LANES, WIDTHS, Rows, Rows8, Rows16, Rows32, ali
 from kenyon.kernels.many_episodes import Network, network, simulate, simulate_pooled
 from kenyon.kernels.neurons import ACTIVATIONS
 from kenyon.kernels.one_episode import SortedNetwork, simulate_one, simulate_one_pooled, sorted_network
-from kenyon.kernels.pooling import Kept
+from kenyon.kernels.pooling import Kept, spaced
 from kenyon.timing import Delays, columns
 
 STATES_PER_CHUNK = 2**19  # states that a thread computes at a time: 512 episodes of 1000 neurons
@@ -77,8 +77,8 @@ def _run_in_lanes(
     work = work_space(rows, out.shape[-1] + n_heard(net, n_channels), n_channels, net.taps)
     if kept is None or times is None:
         return bool(simulate(net, episodes, work, out))
-    wanted = times + episodes.starts[:, None]
-    return bool(simulate_pooled(net, episodes, work, many_episodes.pool_for(kept, rows), wanted, out))
+    starts, pool = episodes.starts[:, None], many_episodes.pool_for(kept, rows)
+    return bool(simulate_pooled(net, episodes, work, pool, times + starts, _ends(episodes, kept) + starts, out))
 
 
 def _run_alone(
@@ -94,7 +94,13 @@ def _run_alone(
     if kept is None or times is None:
         return all(simulate_one(net, s, room, V[-len(s) :]) for s, V in zip(own, out, strict=True))
     pool = one_episode.pool_for(kept, net)
-    return all(simulate_one_pooled(net, s, room, pool, t, V) for s, t, V in zip(own, times, out, strict=True))
+    given = zip(own, times, _ends(episodes, kept), out, strict=True)
+    return all(simulate_one_pooled(net, s, room, pool, t, ends, V) for s, t, ends, V in given)
+
+
+def _ends(episodes: Episodes, kept: Kept) -> NDArray[np.intp]:
+    """Return the steps with which the stretches of each episode end, counted from its own beginning."""
+    return spaced(episodes.shown.shape[1] * episodes.steps - episodes.starts, kept.n_stretches)
 
 
 def _shown(episodes: Episodes) -> NDArray[np.float32]:
@@ -121,8 +127,8 @@ def run_pooled(
 ) -> tuple[NDArray[np.float32], bool]:
     """Return states at `times` and then the sums `kept`, shape (n, n_times + n_sums, n_neurons); and if all is finite.
 
-    Series are an array (n, T, n_inputs), or a list of (T_k, n_inputs), of which those of similar length are simulated
-    together.
+    Sums are of one stretch after another. Series are an array (n, T, n_inputs), or a list of (T_k, n_inputs), of which
+    those of similar length are simulated together.
     """
     ragged = not isinstance(series, np.ndarray)
     order = np.argsort([len(values) for values in series], kind="stable") if ragged else np.arange(len(series))

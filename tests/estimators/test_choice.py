@@ -31,7 +31,8 @@ def test_short_series_are_read_halfway_and_at_the_end():
 
 def test_longer_series_are_read_over_time(long):
     model, X, y = long
-    assert [name.split()[0] for name in model.pooling_] == ["activity"] * 5
+    assert [name.split()[0] for name in model.pooling_] == ["activity"] * 10
+    assert [name[-6:] for name in model.pooling_] == ["1 of 2"] * 5 + ["2 of 2"] * 5
     assert model.reservoir_.delays.spacings == (1, 1, 2, 3, 4, 5, 6)
     assert model.score(X[60:], y[60:]) > 0.9
 
@@ -105,6 +106,26 @@ def test_what_series_are_shown_does_not_depend_on_their_level(long):
     np.testing.assert_allclose(shown[:, 2:].mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(shown[:, 2:], raised[:, 2:], atol=1e-5)
     assert np.array_equal(model.encoder_.inputs(np.array([X[0], X[0]]))[1], shown)
+
+
+def bumps(n, anywhere):
+    """Series with a bump, of class 1 if it is a double one; all at the same time, or anywhere."""
+    rng = np.random.default_rng(0)
+    t, y = np.arange(80), np.arange(n) % 2
+    at = rng.integers(0, 80, n) if anywhere else np.where(y, 20, 60)
+    shape = np.exp(-((t / 2.0 - 10) ** 2)) + (np.exp(-((t / 2.0 - 16) ** 2)) if anywhere else 0) * y[:, None]
+    X = np.array([np.roll(row, k) for row, k in zip(np.broadcast_to(shape, (n, 80)), at, strict=True)])
+    return (X + 0.2 * rng.standard_normal((n, 80)))[:, :, None], y
+
+
+@pytest.mark.parametrize(("anywhere", "n_parts"), [(False, 10), (True, 5)])
+def test_halves_are_read_unless_it_does_not_matter_when_something_happens(anywhere, n_parts):
+    X, y = bumps(200, anywhere)
+    for learner in ("ridge", "normalised"):
+        model = kn.ReservoirClassifier(learner, n_neurons=200, random_state=0).fit(X[:100], y[:100])
+        assert len(model.pooling_) == n_parts
+        assert model.score(X[100:], y[100:]) > 0.8
+        assert model.theta_.shape == (200 * n_parts,)
 
 
 @pytest.mark.parametrize("n_neurons", [1, 2, 5, 9])

@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kenyon as kn
+from kenyon.estimators._pooling import Pooling
 from kenyon.kernels.lanes import Rows8, Rows16, Rows32
 from kenyon.kernels.pooling import Kept
 from tests.estimators.data import sines
@@ -74,6 +75,41 @@ def test_levels_are_percentiles_of_all_states_of_each_neuron():
     V = np.concatenate(model.reservoir_.run(model.encoder_._shown(encoder_series(model, X)), trajectory=True))
     shares = (model.encoder_.pooling.levels[:, None] > V).mean(axis=1)
     np.testing.assert_allclose(shares, np.repeat([[0.25], [0.75]], 40, axis=1), atol=0.05)
+
+
+@pytest.mark.parametrize("form", ["ragged", "equal", "one"])
+@pytest.mark.parametrize("stretches", [2, 3])
+def test_stretches_are_read_as_if_they_were_series(form, stretches):
+    rng = np.random.default_rng(0)
+    lengths = {"ragged": [*rng.integers(1, 60, 50), 700], "equal": [41] * 50, "one": [601]}[form]
+    series = [rng.standard_normal((length, 2)).astype(np.float32) for length in lengths]
+    reservoir = kn.Reservoir(40, 0.3, n_inputs=2, input_weights="gaussian")
+    levels = np.percentile(np.concatenate(reservoir.run(series, trajectory=True)), [30, 80], axis=0).astype(np.float32)
+    parts = ("mean", 2, "activity", "last", "excess")
+    pooling = Pooling(parts, (30.0, 80.0), levels, stretches=stretches)
+    given = np.array(series) if form == "equal" else series
+    found = pooling.read(reservoir, given, 1).reshape(len(series), -1, 40)
+    names = pooling.names
+    assert found.shape[1] == len(names) == 3 + 5 * stretches
+    for V, numbers in zip(reservoir.run(series, trajectory=True), found, strict=True):
+        ends = np.maximum(np.arange(1, stretches + 1) * len(V) // stretches - 1, 0)
+        for i, stretch in enumerate(np.split(V, ends + 1)[:stretches]):
+            chosen = [name.endswith(f"part {i + 1} of {stretches}") for name in names]
+            rest = stretch if len(stretch) else np.full((1, 40), -np.inf)  # of series with fewer steps than stretches
+            mean = rest.mean(axis=0) if len(stretch) else np.zeros(40)
+            expected = [mean, oracle(["activity", "excess"], (30.0, 80.0), rest.astype(np.float64), levels)]
+            np.testing.assert_allclose(numbers[chosen].ravel(), np.concatenate(expected), rtol=1e-5, atol=1e-5)
+
+
+def test_activity_of_whole_series_follows_from_that_of_stretches():
+    X, _ = sines(50, low=1, high=300)
+    lengths = np.array([len(x) for x in X])
+    reservoir = kn.Reservoir(30, 0.3, n_inputs=2, input_weights="gaussian")
+    levels = np.percentile(np.concatenate(reservoir.run(X, trajectory=True)), [30, 80], axis=0).astype(np.float32)
+    whole = Pooling(("activity",), (30.0, 80.0), levels)
+    halves = whole._replace(stretches=2)
+    found = halves.whole(halves.read(reservoir, X, 1), lengths)
+    np.testing.assert_array_equal(found, whole.read(reservoir, X, 1))
 
 
 def test_counts_beyond_a_byte_are_kept():

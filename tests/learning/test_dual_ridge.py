@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 import kenyon as kn
 from kenyon.learning.growth import with_outputs
-from kenyon.learning.ridge import CANDIDATES
+from kenyon.learning.ridge import CANDIDATES, left_out
 
 
 def wide(n=24, width=1500, n_outputs=2, seed=0):
@@ -105,3 +105,18 @@ def test_episodes_without_weight_teach_nothing():
     readout = learned(regression(None), V, Y, np.zeros(len(V)))
     assert not readout.W.any()
     assert not readout.bias.any()
+
+
+def test_errors_on_episodes_left_out_are_those_of_learning_without_them():
+    V, Y, _ = wide(n=14)
+    x, wanted = (values - values.mean(axis=0, dtype=np.float64) for values in (V, Y))
+    total = (x**2).sum()
+
+    def errors(penalty):
+        kept = (np.arange(14) != i for i in range(14))
+        models = [Ridge(alpha=penalty * total).fit(x[rest], wanted[rest]) for rest in kept]
+        return [((model.predict(x[[i]])[0] - wanted[i]) ** 2).sum() for i, model in enumerate(models)]
+
+    few = CANDIDATES._replace(penalties=np.array([1e-4, 1e-2, 1.0]))
+    best = min(map(errors, few.penalties), key=sum)
+    np.testing.assert_allclose(left_out(x, wanted, few), best, rtol=1e-6)

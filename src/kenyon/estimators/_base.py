@@ -167,7 +167,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
             check_shows(weights)
         return series, targets, weights
 
-    def _begin(self, series: Series, sample: Sample, n_outputs: int, whole: bool = True) -> Known:
+    def _begin(self, series: Series, targets: Targets, sample: Sample, n_outputs: int, whole: bool = True) -> Known:
         """Calibrate on these series, each as often as its weight says, and start with empty weights.
 
         Return the numbers of those that were simulated, and their states.
@@ -177,9 +177,16 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
         self.encoder_ = self._encoder(drawn, self._seed, whole)
         some = self._some(len(drawn), self._seed)
         V = self._encode(drawn.take(some))
+        self.encoder_, V = self._settled(self.encoder_, V, drawn.take(some).lengths, targets[drawn.numbers[some]])
         options = {"signed": self._signed, "alike": self.encoder_.alike}
         self._training = _training.begin(self._suited, V, n_outputs, self._rule, self._seed, **options)
         return drawn.numbers[some], V
+
+    def _settled(
+        self, encoder: Any, V: NDArray[np.float32], lengths: NDArray[np.intp], targets: Targets
+    ) -> tuple[Any, NDArray[np.float32]]:
+        """Return the encoder, and the states of calibration series, in view of which it may be changed."""
+        return encoder, V
 
     def _forget(self, seed: int) -> None:
         """Begin with nothing."""
@@ -221,7 +228,7 @@ class LearningEstimator(LearnerSettings, Estimator, ABC):
 
         While learning, the weight of each series is multiplied by its factor.
         """
-        known = None if self._continues else self._begin(series, sample, n_outputs)
+        known = None if self._continues else self._begin(series, targets, sample, n_outputs)
         self._training = self._training.settled()
         training, seen, held = self._training, sample.numbers, None
         epochs = 1 if training.closed_form else self.epochs

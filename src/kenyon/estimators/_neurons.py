@@ -16,6 +16,8 @@ from kenyon.readout import Readout
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+UNITS = 256  # whose pairs of classes are compared at a time
+
 
 class Neurons(NamedTuple):
     """Measures of each neuron, in which series count by their weights, and the outputs for all series."""
@@ -49,8 +51,14 @@ def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_cla
 
 
 def _specificity(amounts: Numbers) -> Numbers:
-    """Return how well each unit tells classes apart; a single class it cannot."""
-    return metrics.specificity(amounts, 1, mean=True) if amounts.shape[1] > 1 else np.zeros(len(amounts))
+    """Return how well each unit tells classes apart; a single class it cannot.
+
+    Units are taken a few at a time: there may be thousands, and as many pairs of classes.
+    """
+    if amounts.shape[1] == 1:
+        return np.zeros(len(amounts))
+    parts = (amounts[first : first + UNITS] for first in range(0, len(amounts), UNITS))
+    return np.concatenate([metrics.specificity(part, 1, mean=True) for part in parts])
 
 
 def rank(

@@ -6,8 +6,9 @@
     "activity"  the share of steps on which the state is above a level, for each of several levels
     "excess"    the sum over steps of relu(V - level), for each of them
 
-Levels are percentiles of each neuron's states over all steps of the series fitted to. All of it is accumulated while
-series run, so memory does not grow with their length.
+Levels are percentiles of each neuron's states over all steps of the series fitted to. Means, shares and sums may be
+those of several stretches of a series, of equal length, one after another. All of it is accumulated while series run,
+so memory does not grow with their length.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
-from kenyon.kernels.pooling import Kept
+from kenyon.kernels.pooling import Kept, spaced
 from kenyon.reservoir import Reservoir
 
 WORDS = ("last", "mean", "activity", "excess")
@@ -36,6 +37,7 @@ class Pooling(NamedTuple):
     percentiles: tuple[float, ...] = ()  # of the levels; none if nothing needs levels
     levels: NDArray[np.float32] | None = None  # (n_levels, n_neurons), once they are known
     spread: float = 0.0  # how far the percentiles of a neuron are from these, at most
+    stretches: int = 1  # that means, shares and sums are those of
 
     @property
     def plain(self) -> bool:
@@ -45,33 +47,52 @@ class Pooling(NamedTuple):
     @property
     def names(self) -> list[str]:
         """What each of the numbers that are kept of a neuron is called."""
-        at = [f"{q:g}" for q in self.percentiles]
         found: list[str] = []
         for part in self.parts:
             if isinstance(part, int):
                 found += [f"time {i + 1} of {part}" for i in range(part)]
+            elif part == WORDS[0]:
+                found.append(part)
             else:
-                found += [f"{part} {q}" for q in at] if part in LEVELLED else [part]
+                at = [f"{part} {q:g}" for q in self.percentiles] if part in LEVELLED else [part]
+                found += [f"{name}{where}" for where in self._where for name in at]
         return found
+
+    @property
+    def _where(self) -> list[str]:
+        """What is added to a name for each stretch."""
+        k = self.stretches
+        return [f" in part {i + 1} of {k}" for i in range(k)] if k > 1 else [""]
 
     def read(self, reservoir: Reservoir, inputs: Any, threads: int) -> NDArray[np.float32]:
         """Return what is kept of series, an array (n, T, n_inputs) or a list of (T_k, n_inputs); a row for each."""
         lengths = _lengths(inputs)
         levels = np.zeros((0, reservoir.n_neurons), np.float32) if self.levels is None else self.levels
-        kept = Kept("mean" in self.parts, "activity" in self.parts, "excess" in self.parts, levels)
-        times = {part: _spaced(lengths, part if isinstance(part, int) else 1) for part in self.parts if _is_time(part)}
+        kept = Kept("mean" in self.parts, "activity" in self.parts, "excess" in self.parts, levels, self.stretches)
+        times = {part: spaced(lengths, part if isinstance(part, int) else 1) for part in self.parts if _is_time(part)}
         wanted = np.concatenate([np.zeros((len(lengths), 0), np.intp), *times.values()], axis=1)
         states, sums = _read(reservoir, inputs, kept, wanted, threads)
-        shares: Any = sums / lengths[:, None, None].astype(np.float32)
-        first = int(kept.mean)
+        sums = sums.reshape(len(lengths), self.stretches, -1, reservoir.n_neurons)
+        shares, first = sums / self._steps(lengths), int(kept.mean)
         found: dict[str | int, NDArray[np.float32]] = {
-            "mean": shares[:, :first],
-            "activity": shares[:, first : first + len(levels)],
-            "excess": sums[:, sums.shape[1] - len(levels) :],
+            "mean": shares[:, :, :first],
+            "activity": shares[:, :, first : first + len(levels)],
+            "excess": sums[:, :, sums.shape[2] - len(levels) :],
         }
         for part, steps in times.items():
             found[part], states = states[:, : steps.shape[1]], states[:, steps.shape[1] :]
-        return np.concatenate([found[part] for part in self.parts], axis=1).reshape(len(lengths), -1)
+        return np.concatenate([found[part].reshape(len(lengths), -1) for part in self.parts], axis=1)
+
+    def _steps(self, lengths: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the number of steps of each stretch of series, shape (n, n_stretches, 1, 1)."""
+        steps = np.diff(spaced(lengths, self.stretches), axis=1, prepend=-1)
+        return np.maximum(steps, 1).astype(np.float32)[:, :, None, None]
+
+    def whole(self, shares: NDArray[np.float32], lengths: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return activity over whole series, given that of their stretches; to the bit what `read` would return."""
+        n, n_levels = len(shares), len(self.percentiles)
+        counts = np.rint(shares.reshape(n, self.stretches, n_levels, -1) * self._steps(lengths)).sum(axis=1)
+        return np.asarray(counts / lengths.astype(np.float32)[:, None, None]).reshape(n, -1)
 
     def calibrated(self, reservoir: Reservoir, inputs: Any, seed: int, threads: int) -> Pooling:
         """Return the same with levels, at percentiles of each neuron's states on steps drawn from these series."""
@@ -121,11 +142,6 @@ def _is_time(part: str | int) -> bool:
 
 def _lengths(inputs: Any) -> NDArray[np.intp]:
     return np.array([len(series) for series in inputs], np.intp)
-
-
-def _spaced(lengths: NDArray[np.intp], k: int) -> NDArray[np.intp]:
-    """Return k equally spaced steps of each series, the last of them its last; shape (n, k)."""
-    return np.maximum(np.arange(1, k + 1) * lengths[:, None] // k - 1, 0)
 
 
 def _read(

@@ -22,8 +22,10 @@ from kenyon.estimators._choice import (
     OVER_TIME_NEURONS,
     RADIUS,
     SPREAD,
+    STRETCHES,
     over_time,
     pooling_for,
+    whole_is_better,
 )
 from kenyon.estimators._classifier import ClassifierPart
 from kenyon.estimators._encoding import (
@@ -126,9 +128,18 @@ class SeriesPart(Estimator):
         make = self._over_time if over else self._remembering
         reads = check_pooling(pooling, self.pooling_percentiles)
         if over:
-            reads = reads._replace(percentiles=LEVELS, spread=SPREAD)
+            reads = reads._replace(percentiles=LEVELS, spread=SPREAD, stretches=STRETCHES)
         encoder = SeriesEncoder(scaling, make(series, length, seed), n_steps, reads, centred=over)
         return encoder.calibrated(series, seed, self._threads())
+
+    def _settled(
+        self, encoder: SeriesEncoder, V: NDArray[np.float32], lengths: NDArray[np.intp], targets: NDArray[Any]
+    ) -> tuple[SeriesEncoder, NDArray[np.float32]]:
+        """Read whole series instead of their stretches where that is better."""
+        pooling = encoder.pooling
+        if pooling.stretches > 1 and whole_is_better(V, whole := pooling.whole(V, lengths), targets):
+            return encoder._replace(pooling=pooling._replace(stretches=1)), whole
+        return encoder, V
 
     def _over_time(self, series: Series, length: float, seed: int) -> Reservoir:
         n_neurons = OVER_TIME_NEURONS if len(series) < MANY else MANY_NEURONS
@@ -199,7 +210,8 @@ class ReservoirClassifier(StepsPart, SeriesPart, ClassifierPart):
         is read: each such number of a neuron is a state to the learner, with a threshold of its own.
 
         By default `fit` chooses by the length of the series: of short ones the states halfway and at the end, of longer
-        ones (20 steps or more, and 4 for each channel) activity, in a reservoir of many time scales with delays. It
+        ones (20 steps or more, and 4 for each channel) activity, in a reservoir of many time scales with delays: in
+        either half of a series, or in all of it if that tells the classes apart better, on series left out in turn. It
         does not where `leak_rate`, `spectral_radius` or `delays` is given, for rows, nor in streams (`partial_fit`,
         `feed`): these are read as by "last".
     pooling_percentiles

@@ -68,7 +68,7 @@ class StreamingEstimator(LearningEstimator):
             if self._follows:
                 self._begin_stream(series, weights, n_outputs)
             else:
-                self._begin(series, gather(series, targets, weights), n_outputs, whole=False)
+                self._begin(series, targets, gather(series, targets, weights), n_outputs, whole=False)
         seen = np.arange(len(series))
         data = Examples(self._states(series), targets, *Sample(seen, weights).by_number(len(series), factors))
         order = np.sort(next(self._orders(data, seen, 1)))

@@ -164,74 +164,100 @@ def simulate(network, episodes, work, out):
 
 
 @njit
-def _keep_times(state, first, step, times, done, lanes, out):
-    """Write the states of lanes that are due at this step to `out`; `done` is how many times of each are kept."""
+def _due(times, first, step, done, lanes):
+    """Return the lanes for which this step is the next of their times; `done` is how many of each lane are over."""
     n_episodes, n_times = times.shape
-    while True:
-        n = 0
-        for lane in range(min(state.shape[1], n_episodes - first)):
-            if done[lane] < n_times and times[first + lane, done[lane]] == step:
-                lanes[n] = lane
-                n += 1
-        if n == 0:
-            return
-        for start in range(0, out.shape[2], 16):
-            for lane in lanes[:n]:
-                row = out[first + lane, done[lane]]
-                for neuron in range(start, min(start + 16, out.shape[2])):
-                    row[neuron] = state[neuron, lane]
-        for lane in lanes[:n]:
-            done[lane] += 1
+    n = 0
+    for lane in range(min(len(done), n_episodes - first)):
+        if done[lane] < n_times and times[first + lane, done[lane]] == step:
+            lanes[n] = lane
+            n += 1
+    return lanes[:n]
 
 
 @njit
-def _keep_sums(pool, first, place, out):
-    """Write a block's sums to out[first:, place:]."""
-    if pool.mean:
-        _keep(pool.sums.values, first, place, out)
-        place += 1
-    for level in range(pool.n_levels * pool.activity):
-        _keep(pool.totals[level :: pool.n_levels], first, place, out)
-        place += 1
-    for level in range(pool.n_levels * pool.excess):
-        _keep(pool.over.values[level :: pool.n_levels], first, place, out)
-        place += 1
+def _keep_times(state, first, done, lanes, out):
+    """Write the states of lanes that are due to `out`."""
+    for start in range(0, out.shape[2], 16):
+        for lane in lanes:
+            row = out[first + lane, done[lane]]
+            for neuron in range(start, min(start + 16, out.shape[2])):
+                row[neuron] = state[neuron, lane]
+    for lane in lanes:
+        done[lane] += 1
+
+
+@njit
+def _keep_sums(pool, first, n_times, n_sums, done, lanes, out):
+    """Write the sums of lanes whose stretches end to `out`, behind the states at `n_times` times."""
+    for start in range(0, out.shape[2], 16):
+        stop = min(start + 16, out.shape[2])
+        for lane in lanes:
+            place = n_times + done[lane] * n_sums
+            pooling.move_out(pool, lane, start, stop, out[first + lane, place : place + n_sums])
+    for lane in lanes:
+        done[lane] += 1
+
+
+@njit
+def _begin_late(episodes, first, step, state, n_neurons, pool):
+    """Bring lanes to rest whose episodes begin at this step."""
+    for lane in range(state.values.shape[1]):
+        if _begins(episodes, first, lane, step):
+            state.values[:n_neurons, lane] = np.float32(0)
+            pooling.empty_lane(pool, lane)
+
+
+@njit
+def _take(pool, before, state, n_neurons, waiting, alone):
+    """Take states into the sums; return how many: this and the one before if that is `waiting`, else this or none."""
+    if waiting:
+        pooling.add_two(pool, before, state, n_neurons)
+        return 2
+    if alone:
+        pooling.add(pool, state, n_neurons)
+        return 1
+    return 0
 
 
 @kernel
-def simulate_pooled(network, episodes, work, pool, times, out):
-    """Do the same as `simulate`, but keep states at chosen times and sums over all steps of an episode.
+def simulate_pooled(network, episodes, work, pool, times, ends, out):
+    """Do the same as `simulate`, but keep states at chosen times and sums over stretches of an episode.
 
     `times`, shape (n_episodes, n_times), are the steps after which states are kept, in order, counted as those of
-    `episodes`. `out` has shape (n_episodes, n_times + n_sums, n_neurons).
+    `episodes`; `ends`, shape (n_episodes, n_stretches), those with which stretches end, the last of them the last.
+    `out` has shape (n_episodes, n_times + n_stretches n_sums, n_neurons).
     """
-    (n_episodes, _, n_neurons), n_times = out.shape, times.shape[1]
+    (n_episodes, n_kept, n_neurons), n_times = out.shape, times.shape[1]
     n_steps, width = episodes.shown.shape[1] * episodes.steps, work.state.values.shape[1]
-    done, lanes = np.empty(width, np.intp), np.empty(width, np.intp)
+    n_sums = (n_kept - n_times) // ends.shape[1]
+    done, ended, lanes = np.empty(width, np.intp), np.empty(width, np.intp), np.empty(width, np.intp)
     state, new = work.state, work.new
     for first in range(0, n_episodes, width):
         k0, k1 = load_keys(episodes.keys, first, work.words)
         late = _rest(network, episodes, work, first)
+        begun = episodes.starts[first : first + width].max()
         pooling.empty(pool)
-        done[:] = 0
+        done[:], ended[:], taken, counted = 0, 0, 1, 0
         for step in range(n_steps):
-            if late and step > 0:
-                for lane in range(width):
-                    if _begins(episodes, first, lane, step):
-                        state.values[:n_neurons, lane] = np.float32(0)
-                        pooling.empty_lane(pool, lane)
+            if late and 0 < step <= begun:
+                _begin_late(episodes, first, step, state, n_neurons, pool)
             write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_neurons))
             _step(network, state, new)
             state, new = new, state
-            if late or (step % 2 == 0 and step == n_steps - 1):
-                pooling.add(pool, state, n_neurons)
-            elif step % 2 == 1:
-                pooling.add_two(pool, new, state, n_neurons)
-            _keep_times(state.values, first, step, times, done, lanes, out)
-            if step % FULL == FULL - 1:
+            ending = _due(ends, first, step, ended, lanes)
+            taken = _take(pool, new, state, n_neurons, taken == 0, step < begun or len(ending) > 0)
+            counted += taken
+            if counted >= FULL:
                 pooling.settle(pool)
-        pooling.settle(pool)
-        _keep_sums(pool, first, n_times, out)
+                counted = 0
+            while len(ending) > 0:
+                _keep_sums(pool, first, n_times, n_sums, ended, ending, out)
+                ending = _due(ends, first, step, ended, lanes)
+            keeping = _due(times, first, step, done, lanes)
+            while len(keeping) > 0:
+                _keep_times(state.values, first, done, keeping, out)
+                keeping = _due(times, first, step, done, lanes)
         if _overflow(state, n_neurons):
             return False
     return True

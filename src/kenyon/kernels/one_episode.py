@@ -161,7 +161,8 @@ def _keep(network, state, row):
 
 @njit
 def _keep_sums(network, pool, place, out):
-    """Write the sums to out[place:]."""
+    """Write the sums to out[place:] and begin anew; return the place behind them."""
+    pooling.settle(pool)
     if pool.mean:
         _keep(network, pool.sums.values, out[place])
         place += 1
@@ -171,15 +172,17 @@ def _keep_sums(network, pool, place, out):
     for level in range(pool.n_levels * pool.excess):
         _keep(network, np.ascontiguousarray(pool.over.values[level :: pool.n_levels]), out[place])
         place += 1
+    pooling.empty(pool)
+    return place
 
 
 @kernel
-def simulate_one_pooled(network, inputs, work, pool, times, out):
-    """Do the same as `simulate_one`, but keep states at chosen times, in order, and sums over all steps.
+def simulate_one_pooled(network, inputs, work, pool, times, ends, out):
+    """Do the same as `simulate_one`, but keep states at chosen times and sums over stretches: see `simulate_pooled`.
 
-    `out` has shape (n_times + n_sums, n_neurons).
+    `times` and `ends` are those of one episode, and so is `out`, shape (n_times + n_stretches n_sums, n_neurons).
     """
-    (n_steps, n_channels), done = inputs.shape, 0
+    (n_steps, n_channels), done, ended, place = inputs.shape, 0, 0, len(times)
     state, new = work
     first = _rest(network, n_channels, work)
     pooling.empty(pool)
@@ -193,6 +196,7 @@ def simulate_one_pooled(network, inputs, work, pool, times, out):
             done += 1
         if step % FULL == FULL - 1:
             pooling.settle(pool)
-    pooling.settle(pool)
-    _keep_sums(network, pool, len(times), out)
+        while ended < len(ends) and ends[ended] == step:
+            place = _keep_sums(network, pool, place, out)
+            ended += 1
     return np.isfinite(state.values.reshape(-1)[:first]).all()

@@ -4,6 +4,8 @@ A neuron has `n_levels` levels, at which two things may be accumulated: the numb
 the sum of relu(V - level). Rows of lanes are counted as states are, with the levels of a neuron one after another.
 Counts are bytes, a quarter of the memory to go through at every step; before one can overflow they are added to
 `totals`. Sums run over steps in order, so they are the same to the bit in whatever lane and kernel.
+
+An episode may be cut into stretches: at the end of each, sums are moved out and begin anew.
 """
 
 from typing import NamedTuple
@@ -13,9 +15,10 @@ from numba import njit, types, uintp
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from kenyon.kernels.lanes import WIDTHS, Rows, Rows8, aligned, count_above, item, load, relu, store
+from kenyon.kernels.lanes import WIDTHS, Rows, Rows8, aligned, count_above, item, load, place_of_count, relu, store
 
-FULL = 254  # steps to be counted in a byte: an even number of them
+_place = njit(place_of_count)
+FULL = 254  # steps to be counted in a byte: up to one more may be
 
 
 class Kept(NamedTuple):
@@ -25,11 +28,17 @@ class Kept(NamedTuple):
     activity: bool  # the number of steps above each level
     excess: bool  # the sum of what is above each level
     levels: NDArray[np.float32]  # (n_levels, n_neurons)
+    n_stretches: int = 1  # of equal length
 
     @property
     def n_sums(self) -> int:
-        """How many numbers that is."""
-        return self.mean + (self.activity + self.excess) * len(self.levels)
+        """How many numbers that is, in all stretches."""
+        return self.n_stretches * (self.mean + (self.activity + self.excess) * len(self.levels))
+
+
+def spaced(lengths: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+    """Return k equally spaced steps of series of these lengths, the last of them their last; shape (n, k)."""
+    return np.asarray(np.maximum(np.arange(1, k + 1) * lengths[:, None] // k - 1, 0))
 
 
 class Pool(NamedTuple):
@@ -111,6 +120,31 @@ def add_two(pool, before, state, n_rows):
 
 
 @njit
+def move_out(pool, lane, first, last, out):
+    """Write the sums of a lane in rows from `first` up to `last` to `out`, shape (n_sums, n_rows), and begin anew."""
+    n_levels, place = uintp(pool.n_levels), uintp(0)
+    rows, lane = range(uintp(first), uintp(last)), uintp(lane)
+    if pool.mean:
+        for row in rows:
+            out[place, row], pool.sums.values[row, lane] = pool.sums.values[row, lane], np.float32(0)
+        place += uintp(1)
+    if pool.activity:
+        column = uintp(_place(lane, uintp(pool.totals.shape[1])))
+        for level in range(n_levels):
+            for row in rows:
+                k = row * n_levels + level
+                out[place, row] = pool.totals[k, lane] + np.uint32(pool.counts.values[k, column])
+                pool.totals[k, lane], pool.counts.values[k, column] = np.uint32(0), np.uint8(0)
+            place += uintp(1)
+    if pool.excess:
+        for level in range(n_levels):
+            for row in rows:
+                k = row * n_levels + level
+                out[place, row], pool.over.values[k, lane] = pool.over.values[k, lane], np.float32(0)
+            place += uintp(1)
+
+
+@njit
 def empty(pool):
     """Begin anew."""
     pool.sums.values[:] = np.float32(0)
@@ -124,14 +158,16 @@ def empty_lane(pool, lane):
     """Begin anew in one lane."""
     pool.sums.values[:, lane] = np.float32(0)
     pool.over.values[:, lane] = np.float32(0)
-    pool.counts.values[:, lane] = np.uint8(0)
+    pool.counts.values[:, _place(lane, pool.counts.values.shape[1])] = np.uint8(0)
     pool.totals[:, lane] = np.uint32(0)
 
 
 @njit
 def settle(pool):
     """Add what was counted to the totals."""
-    for row in range(len(pool.totals)):
-        for lane in range(pool.totals.shape[1]):
-            pool.totals[row, lane] += np.uint32(pool.counts.values[row, lane])
-            pool.counts.values[row, lane] = np.uint8(0)
+    words, quarter = pool.counts.values.view(np.uint32), pool.totals.shape[1] // 4
+    for row in range(len(words)):
+        for part in range(4):
+            for k in range(quarter):
+                pool.totals[row, part * quarter + k] += words[row, k] >> np.uint32(8 * part) & np.uint32(255)
+        words[row] = np.uint32(0)

@@ -19,6 +19,7 @@ eigenvalues: with the episodes at hand there is no need to average over their le
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, NamedTuple
@@ -332,13 +333,31 @@ def _leave_one_out(d: Array, U: Array, C: Array, shares: Array, penalties: Array
 
     The error of an episode that is left out is its residual divided by 1 - h, h its leverage, the intercept's included.
     """
-    scores, U2 = [], U**2
+    scores = [float(errors.sum()) for errors in _squared_errors(d, U, C, shares, penalties)]
+    return float(penalties[int(np.argmin(scores))])
+
+
+def left_out(x: Array, Y: Array, candidates: Candidates = CANDIDATES) -> Array:
+    """Return the squared error on each episode if it is left out, shape (n,), with the penalty that is best for all.
+
+    x, shape (n, N), and Y are centred; there is an intercept.
+    """
+    n = len(x)
+    with threadpool_limits(1, "blas"):
+        d, U = linalg.eigh(x @ x.T)
+        d, C, shares = np.maximum(d, 0.0), U.T @ Y, np.full(n, 1.0 / n)
+        found = (errors.sum(axis=1) for errors in _squared_errors(d, U, C, shares, candidates.penalties))
+        return min(found, key=lambda errors: float(errors.sum()))
+
+
+def _squared_errors(d: Array, U: Array, C: Array, shares: Array, penalties: Array) -> Iterator[Array]:
+    """Yield for each penalty the squared errors on episodes left out, shape (n, n_outputs)."""
+    U2 = U**2
     for penalty in penalties:
         lam = _share(d, penalty)
         kept = lam / (d + lam)
         left = np.maximum(U2 @ kept - shares, np.finfo(float).eps)
-        scores.append(float((((U @ (C * kept[:, None])) / left[:, None]) ** 2).sum()))
-    return float(penalties[int(np.argmin(scores))])
+        yield ((U @ (C * kept[:, None])) / left[:, None]) ** 2
 
 
 def _cross_validation(T: _Tridiagonal, C: Array, square: float, n: float, lam: float, caution: float) -> float:
