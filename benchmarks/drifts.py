@@ -154,7 +154,7 @@ def table(kinds: dict[str, Kind], first: int, n_random: int) -> str:
     found = []
     for name, kind in kinds.items():
         streams = [[right(kind, first + n, g, n_random) for n in range(N_SEEDS)] for g in FORGETTING]
-        level = ", ".join(f"{np.mean([level_of(one) for one in runs]):.3f}"[1:] for runs in streams)
+        level = ", ".join(f"{np.mean([level_of(one) for one in runs]):.3f}".replace("0.", ".") for runs in streams)
         seeds = [[float(np.mean([back(one, window) for one in runs])) for window in WINDOWS] for runs in streams]
         curve = [[float(back(np.mean(runs, axis=0), window)) for window in WINDOWS] for runs in streams]
         found.append([seeds, curve])
