@@ -178,7 +178,7 @@ def summary(found: np.ndarray) -> list[str]:
                 slow = found[:, m, 0] > (2 if counted else 1) * np.array(WINDOWS)
                 cells = (
                     f"{(slow & (2 * on <= off))[:, w].sum()} of {slow[:, w].sum()}"
-                    + (f", median {np.median((on / off)[slow[:, w], w]):.2f}" if slow[:, w].any() else "")
+                    + (f", median {np.median(on[slow[:, w], w] / off[slow[:, w], w]):.2f}" if slow[:, w].any() else "")
                     for w in range(len(WINDOWS))
                 )
                 head = f"{forgetting:g}, {measure}, window {'counted in' if counted else 'not counted'}"
