@@ -154,7 +154,7 @@ def table(kinds: dict[str, Kind], first: int, n_random: int) -> str:
     found = []
     for name, kind in kinds.items():
         streams = [[right(kind, first + n, g, n_random) for n in range(N_SEEDS)] for g in FORGETTING]
-        level = ", ".join(f"{np.mean([level_of(one) for one in runs]):.3f}"[1:] for runs in streams)
+        level = ", ".join(f"{np.mean([level_of(one) for one in runs]):.3f}".replace("0.", ".") for runs in streams)
         seeds = [[float(np.mean([back(one, window) for one in runs])) for window in WINDOWS] for runs in streams]
         curve = [[float(back(np.mean(runs, axis=0), window)) for window in WINDOWS] for runs in streams]
         found.append([seeds, curve])
@@ -178,7 +178,7 @@ def summary(found: np.ndarray) -> list[str]:
                 slow = found[:, m, 0] > (2 if counted else 1) * np.array(WINDOWS)
                 cells = (
                     f"{(slow & (2 * on <= off))[:, w].sum()} of {slow[:, w].sum()}"
-                    + (f", median {np.median((on / off)[slow[:, w], w]):.2f}" if slow[:, w].any() else "")
+                    + (f", median {np.median(on[slow[:, w], w] / off[slow[:, w], w]):.2f}" if slow[:, w].any() else "")
                     for w in range(len(WINDOWS))
                 )
                 head = f"{forgetting:g}, {measure}, window {'counted in' if counted else 'not counted'}"
