@@ -14,10 +14,10 @@ Before the first step and after the last all channels are 0.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uintp
+from numba import uintp
 from numpy.typing import NDArray
 
-from kenyon.kernels.cache import kernel
+from kenyon.kernels.cache import inner, kernel
 from kenyon.kernels.lanes import WIDTHS, Rows, aligned, fma, load, store
 from kenyon.kernels.noise import normal_pair
 
@@ -77,7 +77,7 @@ def work_space(rows: type[Rows], n_rows: int, n_channels: int, delays: Taps = NO
     return Work(rows(both[0]), rows(both[1]), clean, rows(np.empty((2, width), np.uint32)), history)
 
 
-@njit
+@inner
 def _show(table, shown, element, first, clean):
     """Write element number `element` of each lane's episode to `clean`, shape (n_channels, n_lanes)."""
     last = len(shown) - 1
@@ -87,7 +87,7 @@ def _show(table, shown, element, first, clean):
             clean[channel, lane] = table[row, channel]
 
 
-@njit
+@inner
 def load_keys(keys, first, words):
     """Return k0 and k1 of a block, given the keys of all episodes, shape (n_episodes, 2); `words` is work space."""
     last = len(keys) - 1
@@ -97,7 +97,7 @@ def load_keys(keys, first, words):
     return load(words, uintp(0)), load(words, uintp(1))
 
 
-@njit
+@inner
 def _add_noise(clean, sigma, k0, k1, step, inputs, first_row):
     """Write s = clean (1 + sigma xi) of one step to `inputs`, from row `first_row` on."""
     n_channels = uintp(len(clean.values))
@@ -111,7 +111,7 @@ def _add_noise(clean, sigma, k0, k1, step, inputs, first_row):
             store(inputs, first_row + channel + uintp(1), fma(s * sigma, z1, s))
 
 
-@njit
+@inner
 def _add_common_noise(clean, sigma, k0, k1, step, inputs, first_row):
     """Do the same with one xi for all channels."""
     xi, _ = normal_pair(k0, k1, np.uint32(step), np.uint32(0))
@@ -120,7 +120,7 @@ def _add_common_noise(clean, sigma, k0, k1, step, inputs, first_row):
         store(inputs, first_row + uintp(channel), fma(s * sigma, xi, s))
 
 
-@njit
+@inner
 def write_input(episodes, clean, k0, k1, first, step, state, row):
     """Write s(t) of a block at t = `step` to `state`, from row `row` on; `clean` carries over from step to step."""
     if step % episodes.steps == 0:
@@ -134,7 +134,7 @@ def write_input(episodes, clean, k0, k1, first, step, state, row):
             store(state, row + uintp(channel), load(clean, uintp(channel)))
 
 
-@njit
+@inner
 def _remember(delays, episodes, work, k0, k1, first, step):
     """Write the input at `step` to its place in the ring; silence after the last step."""
     n_channels = len(work.clean.values)
@@ -145,7 +145,7 @@ def _remember(delays, episodes, work, k0, k1, first, step):
         work.history.values[row : row + n_channels] = np.float32(0)
 
 
-@njit
+@inner
 def write_columns(delays, episodes, work, k0, k1, first, step, state, row):
     """Write what neurons hear at t = `step` to `state`, from row `row` on: all channels, or columns of delays."""
     if len(delays.offsets) == 0:

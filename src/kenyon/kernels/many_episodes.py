@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kenyon.kernels import pooling
-from kenyon.kernels.cache import kernel
+from kenyon.kernels.cache import inner, kernel
 from kenyon.kernels.inputs import Taps, load_keys, write_columns
 from kenyon.kernels.lanes import Rows, fma, item, lanes_like, load, prefetch, store
 from kenyon.kernels.neurons import Relu, Tanh, advanced
@@ -66,7 +66,7 @@ def pool_for(kept: Kept, rows: type[Rows]) -> Pool:
 def _stepping(ahead: int) -> Any:
     """Make the function that advances a block by one step, and asks for rows so many connections ahead if not 0."""
 
-    @njit
+    @inner
     def step(network, state, new):
         k = uintp(0)
         for place in range(uintp(len(network.order))):
@@ -85,7 +85,7 @@ def _stepping(ahead: int) -> Any:
 _step_near, _step_far = _stepping(0), _stepping(AHEAD)
 
 
-@njit
+@inner
 def _step(network, state, new):
     """Advance all neurons of one block by one step, from `state` to `new`."""
     if 2 * state.values.nbytes > FAR:
@@ -94,7 +94,7 @@ def _step(network, state, new):
         _step_near(network, state, new)
 
 
-@njit
+@inner
 def _keep(state, first, kept, out):
     """Write a block's states to out[first:, kept], sixteen neurons at a time to stay within the nearest cache."""
     n_episodes, _, n_neurons = out.shape
@@ -106,7 +106,7 @@ def _keep(state, first, kept, out):
                 row[neuron] = state[neuron, lane]
 
 
-@njit
+@inner
 def _overflow(state, n_neurons):
     """Tell whether any lane of any neuron is not finite: v - v is 0 for finite v, else NaN. Overwrites row 0."""
     total = lanes_like(state, np.float32(0))
@@ -117,7 +117,7 @@ def _overflow(state, n_neurons):
     return not np.isfinite(state.values[0].sum())
 
 
-@njit
+@inner
 def _rest(network, episodes, work, first):
     """Bring a block to rest, with ones where the bias comes from; tell whether some episodes begin later."""
     n_columns = len(network.taps.offsets)
@@ -125,10 +125,13 @@ def _rest(network, episodes, work, first):
     for state in (work.state, work.new):
         state.values[:constant] = np.float32(0)
         state.values[constant:] = np.float32(1)
-    return (episodes.starts[first : first + work.state.values.shape[1]] > 0).any()
+    late = False
+    for start in episodes.starts[first : first + work.state.values.shape[1]]:
+        late = late or start > 0
+    return late
 
 
-@njit
+@inner
 def _begins(episodes, first, lane, step):
     """Tell whether the episode of this lane begins at this step; lanes beyond the last episode never do."""
     return first + lane < len(episodes.starts) and episodes.starts[first + lane] == step
@@ -175,7 +178,7 @@ def _due(times, first, step, done, lanes):
     return lanes[:n]
 
 
-@njit
+@inner
 def _keep_times(state, first, done, lanes, out):
     """Write the states of lanes that are due to `out`."""
     for start in range(0, out.shape[2], 16):
@@ -187,7 +190,7 @@ def _keep_times(state, first, done, lanes, out):
         done[lane] += 1
 
 
-@njit
+@inner
 def _keep_sums(pool, first, n_times, n_sums, done, lanes, out):
     """Write the sums of lanes whose stretches end to `out`, behind the states at `n_times` times."""
     for start in range(0, out.shape[2], 16):
@@ -199,7 +202,7 @@ def _keep_sums(pool, first, n_times, n_sums, done, lanes, out):
         done[lane] += 1
 
 
-@njit
+@inner
 def _begin_late(episodes, first, step, state, n_neurons, pool):
     """Bring lanes to rest whose episodes begin at this step."""
     for lane in range(state.values.shape[1]):
@@ -208,7 +211,7 @@ def _begin_late(episodes, first, step, state, n_neurons, pool):
             pooling.empty_lane(pool, lane)
 
 
-@njit
+@inner
 def _take(pool, before, state, n_neurons, waiting, alone):
     """Take states into the sums; return how many: this and the one before if that is `waiting`, else this or none."""
     if waiting:

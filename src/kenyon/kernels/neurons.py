@@ -8,9 +8,9 @@ The activation is a type, so that each has kernels of its own and relu pays noth
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
+from kenyon.kernels.cache import inner
 from kenyon.kernels.lanes import clamp, fma, relu, zero_up_to, zero_within
 
 # tanh(z) = z P(z^2) / Q(z^2) up to FLAT, coefficients in ascending order: fitted for the smallest relative error, which
@@ -36,13 +36,13 @@ class Tanh(NamedTuple):
 ACTIVATIONS: dict[str, Relu | Tanh] = {"relu": Relu(np.float32(1e-30)), "tanh": Tanh(np.float32(1e-30))}
 
 
-@njit
+@inner
 def _rectified(drive):
     """Return relu(drive), but NaN where drive is infinite: 0 would hide that a sum has overflowed."""
     return fma(drive, np.float32(0), relu(drive))
 
 
-@njit
+@inner
 def _squashed(drive):
     """Return tanh(drive), but NaN where drive is infinite."""
     z = clamp(drive, FLAT)
@@ -52,12 +52,12 @@ def _squashed(drive):
     return fma(drive, np.float32(0), clamp(z * above / below, np.float32(1)))
 
 
-@njit
+@inner
 def _relu_advanced(activation, drive, leak, state):
     return zero_up_to(fma(leak, _rectified(drive), (np.float32(1) - leak) * state), activation.smallest)
 
 
-@njit
+@inner
 def _tanh_advanced(activation, drive, leak, state):
     return zero_within(fma(leak, _squashed(drive), (np.float32(1) - leak) * state), activation.smallest)
 

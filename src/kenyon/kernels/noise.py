@@ -9,13 +9,13 @@ In lanes: keys (k0, k1), counters (c0, c1) and random words are uint32, one numb
 """
 
 import numpy as np
-from numba import njit, uintp
+from numba import uintp
 
-from kenyon.kernels.cache import kernel
+from kenyon.kernels.cache import inner, kernel
 from kenyon.kernels.lanes import Rows32, bits_of, choose, fma, from_bits, load, sqrt, store, to_float
 
 
-@njit
+@inner
 def _mix(x0, x1, rotation):
     """One round: add, rotate, xor."""
     x0 = x0 + x1
@@ -23,7 +23,7 @@ def _mix(x0, x1, rotation):
     return x0, x1 ^ x0
 
 
-@njit
+@inner
 def _four_rounds(x0, x1, rotations, k0, k1, count):
     """Four rounds, and the key injection that follows, which is number `count`."""
     first, second, third, fourth = rotations
@@ -34,7 +34,7 @@ def _four_rounds(x0, x1, rotations, k0, k1, count):
     return x0 + k0, x1 + k1 + count
 
 
-@njit
+@inner
 def threefry(k0, k1, c0, c1):
     """Return two random words per lane from a two-word key and a two-word counter."""
     odd, even = (13, 15, 26, 6), (17, 29, 16, 24)
@@ -46,7 +46,7 @@ def threefry(k0, k1, c0, c1):
     return _four_rounds(x0, x1, odd, k2, k0, 5)
 
 
-@njit
+@inner
 def _minus_two_log(u):
     """Return -2 ln(u) for 0 < u <= 1: u = 2^e m with m from sqrt(1/2) to sqrt(2), and a series in m - 1."""
     shifted = bits_of(u) - 0x3F3504F3  # the bits of sqrt(1/2)
@@ -69,7 +69,7 @@ def _minus_two_log(u):
     return fma(minus_e, 2 * 0.6931471805599453, log_m * -2.0)
 
 
-@njit
+@inner
 def normal_pair(k0, k1, c0, c1):
     """Return two independent standard normal numbers per lane (Box & Muller 1958)."""
     w0, w1 = threefry(k0, k1, c0, c1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kenyon.kernels import pooling
-from kenyon.kernels.cache import kernel
+from kenyon.kernels.cache import inner, kernel
 from kenyon.kernels.inputs import Taps
 from kenyon.kernels.lanes import Rows8, aligned, fma, gather, lanes_like, load, store
 from kenyon.kernels.neurons import Relu, Tanh, advanced
@@ -79,7 +79,15 @@ def pool_for(kept: Kept, network: SortedNetwork) -> Pool:
     return pooling.pool_of(kept, Rows8, len(network.ends), _by_eights(kept.levels, network.order))
 
 
-@njit
+@inner
+def _all_finite(values):
+    total = np.float32(0)
+    for value in values:
+        total += value - value  # 0, or else NaN
+    return total == 0
+
+
+@inner
 def _step(network, state, new):
     """Advance all neurons by one step, from `state` to `new`."""
     k = uintp(0)
@@ -92,7 +100,7 @@ def _step(network, state, new):
         store(new, eight, advanced(network.activation, drive, load(network.leaks, eight), load(state, eight)))
 
 
-@njit
+@inner
 def _rest(network, n_channels, work):
     """Bring the network to rest, with ones where the bias comes from; return the first place of what is heard."""
     first, n_columns = len(network.ends) * WIDTH, len(network.taps.offsets)
@@ -103,7 +111,7 @@ def _rest(network, n_channels, work):
     return first
 
 
-@njit
+@inner
 def _hear(delays, inputs, step, heard):
     """Write what neurons hear at a step: all channels, or columns of delays, silent beyond the ends."""
     if len(delays.offsets) == 0:
@@ -114,7 +122,7 @@ def _hear(delays, inputs, step, heard):
         heard[column] = inputs[t, delays.channels[column]] if 0 <= t < len(inputs) else np.float32(0)
 
 
-@njit
+@inner
 def _run(network, inputs, first, state, new, out):
     """Run inputs from `state` on; what is heard is from place `first` on. Other arguments as in `simulate_one`."""
     n_steps, n_last = len(inputs), len(out)
@@ -125,7 +133,7 @@ def _run(network, inputs, first, state, new, out):
         kept = step - (n_steps - n_last)
         if kept >= 0:
             _keep(network, state.values, out[kept])
-    return np.isfinite(out[n_last - 1]).all()
+    return _all_finite(out[n_last - 1])
 
 
 @kernel
@@ -152,7 +160,7 @@ def go_on(network, inputs, work, V):
     return _run(network, inputs, first, state, new, V)
 
 
-@njit
+@inner
 def _keep(network, state, row):
     values = state.reshape(-1)
     for place in range(len(row)):
@@ -199,4 +207,4 @@ def simulate_one_pooled(network, inputs, work, pool, times, ends, out):
         while ended < len(ends) and ends[ended] == step:
             place = _keep_sums(network, pool, place, out)
             ended += 1
-    return np.isfinite(state.values.reshape(-1)[:first]).all()
+    return _all_finite(state.values.reshape(-1)[:first])

@@ -11,13 +11,14 @@ An episode may be cut into stretches: at the end of each, sums are moved out and
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types, uintp
+from numba import types, uintp
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from kenyon.kernels.cache import inner
 from kenyon.kernels.lanes import WIDTHS, Rows, Rows8, aligned, count_above, item, load, place_of_count, relu, store
 
-_place = njit(place_of_count)
+_place = inner(place_of_count)
 FULL = 254  # steps to be counted in a byte: up to one more may be
 
 
@@ -76,7 +77,7 @@ def _level_of(levels, row):
     return lambda levels, row: load(levels, row)
 
 
-@njit
+@inner
 def add(pool, state, n_rows):
     """Take the states after a step: a pass for each kind of sum, since one for all spills registers."""
     n_levels = uintp(pool.n_levels)
@@ -97,7 +98,7 @@ def add(pool, state, n_rows):
                 store(pool.over, uintp(k), load(pool.over, uintp(k)) + relu(V - level))
 
 
-@njit
+@inner
 def add_two(pool, before, state, n_rows):
     """Take the states after two steps, going through the sums once instead of twice; the same to the bit."""
     n_levels = uintp(pool.n_levels)
@@ -119,7 +120,7 @@ def add_two(pool, before, state, n_rows):
                 store(pool.over, uintp(k), load(pool.over, uintp(k)) + relu(U - level) + relu(V - level))
 
 
-@njit
+@inner
 def move_out(pool, lane, first, last, out):
     """Write the sums of a lane in rows from `first` up to `last` to `out`, shape (n_sums, n_rows), and begin anew."""
     n_levels, place = uintp(pool.n_levels), uintp(0)
@@ -144,7 +145,7 @@ def move_out(pool, lane, first, last, out):
             place += uintp(1)
 
 
-@njit
+@inner
 def empty(pool):
     """Begin anew."""
     pool.sums.values[:] = np.float32(0)
@@ -153,7 +154,7 @@ def empty(pool):
     pool.totals[:] = np.uint32(0)
 
 
-@njit
+@inner
 def empty_lane(pool, lane):
     """Begin anew in one lane."""
     pool.sums.values[:, lane] = np.float32(0)
@@ -162,7 +163,7 @@ def empty_lane(pool, lane):
     pool.totals[:, lane] = np.uint32(0)
 
 
-@njit
+@inner
 def settle(pool):
     """Add what was counted to the totals."""
     words, quarter = pool.counts.values.view(np.uint32), pool.totals.shape[1] // 4
