@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kenyon import _seeding, connectivity
-from kenyon.estimators._reading import CANDIDATES
 from kenyon.learning.ridge import left_out
 from kenyon.reservoir import Reservoir
 from kenyon.timing import Delays, spread
@@ -63,7 +62,7 @@ def whole_is_better(parts: NDArray[np.float32], whole: NDArray[np.float32], clas
     some = np.unique(np.linspace(0, len(classes) - 1, TRIED).astype(np.intp))
     Y = (classes[some, None] == np.unique(classes[some])).astype(np.float64)
     Y -= Y.mean(axis=0)
-    by_parts, by_whole = (left_out(_standardised(read[some]), Y, CANDIDATES) for read in (parts, whole))
+    by_parts, by_whole = (left_out(_standardised(read[some]), Y) for read in (parts, whole))
     more = by_parts - by_whole
     return bool(more.mean() * np.sqrt(len(more)) > SURE * more.std())
 
