@@ -48,7 +48,7 @@ LOOKS: Mapping[str, Look] = {
     "Ridge": Look("ridge on V, offline", "#56B4E9", "P"),
     "Ridge on x": Look("ridge on x, offline", "#56B4E9", "X", (0, (3, 2)), True),
     "RecursiveLeastSquares": Look("recursive least squares", "#000000", "h"),
-    "RecursiveThresholds": Look("recursive least squares with thresholds", "#882255", "H", (0, (5, 1))),
+    "RecursiveThresholds": Look("recursive least squares with thresholds", "#000000", "H", (0, (5, 1)), True),
 }
 
 
