@@ -27,10 +27,10 @@ Arguments that the functions share:
 
     step, nets              a `Step` and `Networks`
     m, n                    the number of the network and of the episode
-    W_start, theta_start    the elements at which network m begins in W and theta
     first, last             the rows of W that learn: first <= j < last
-    x, y, e                 (n_used,), (n_classes,), (n_classes,): features, outputs and errors of one network in one
-                            episode; n_used is n_neurons rounded up to whole lanes, after a row's length for two sides
+    room                    what is read of one network in one episode: features x, outputs y
+    e                       (n_classes,): errors
+    rates                   step_W and step_theta
     local                   whether thresholds learn
 """
 
