@@ -32,6 +32,17 @@ def test_eigensolver_copes_with_crowded_spectra():
     assert spectral_radius(ring) == pytest.approx(1.0, rel=1e-6)
 
 
+@pytest.mark.parametrize("strength", [1.0, 1e4])  # of one half's connections to the other, which make no loop
+@pytest.mark.parametrize("size", [1.0, 1e-60, 1e60])  # the eighth power of the latter is no number
+def test_the_ten_digits_are_right_however_large_or_lopsided_the_matrix(strength, size):
+    rng = np.random.default_rng(0)
+    W = rng.uniform(-1.0, 1.0, (300, 300)) * (rng.random((300, 300)) < 0.05)
+    W[:150, 150:] *= strength
+    W[150:, :150] = 0.0
+    largest = np.abs(np.linalg.eigvals(W)).max()
+    assert spectral_radius(sparse.csr_array(size * W)) == pytest.approx(size * largest, rel=6e-10)
+
+
 def test_remembered_spectral_radii_are_those_of_the_same_matrix(monkeypatch):
     monkeypatch.setattr(connectivity, "REMEMBERED", 2)
     made = [sparse.csr_array(np.diag([size, 1.0])) for size in (2.0, 3.0, 4.0)]
