@@ -189,7 +189,7 @@ def whole_numbers(name: str, value: ArrayLike, expected: str, n_dims: int, n: in
     if found.dtype.kind not in "iu" or found.ndim != n_dims:
         raise ValueError(f"{name} must be {expected}, not {found.dtype} {found.shape}")
     whole = as_kernel_array(found, np.intp)
-    if whole.size and whole.view(np.uintp).max() >= n:  # below 0 and beyond intp in one look
+    if whole.size and np.maximum.reduce(whole.view(np.uintp), axis=None) >= n:  # below 0 and beyond intp in one look
         raise ValueError(f"{name} must be from 0 to {n - 1}, not {found.min()} to {found.max()}")
     return whole
 

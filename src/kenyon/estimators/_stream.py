@@ -107,7 +107,7 @@ def learn(
     regression = isinstance(learner.rule, Regression)
     labels = np.zeros(n, np.intp) if regression else np.asarray(targets, np.intp)
     told = np.asarray(targets, np.float64) if regression else NO_TARGETS
-    uniforms = np.zeros((n, 0)) if regression else state.source.uniforms("choice", state.episode, n)[:, :1].copy()
+    uniforms = np.zeros((n, 0)) if regression else state.source.uniforms("choice", state.episode, n, 1)
     out, temperatures = episode_log(1, n), learner.rule.temperatures(state.episode, n)
     arguments = plan(training, scaled, forgetting), learner.kernel_step(state), state.nets, training.following
     episodes = V, labels, told, uniforms, temperatures, state.episode % learner.batch

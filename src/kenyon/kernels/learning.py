@@ -57,20 +57,24 @@ class Networks(NamedTuple):
     size: NDArray[np.float64]  # (n_networks, 2): sums over the batch of E and of the step's denominator
     running: NDArray[np.float64]  # (n_networks,): running average of E; NaN before the first
 
-    def copy(self) -> "Networks":
-        """Return networks that may be changed without changing these."""
-        copied = _empty(*self.W.shape)
-        for part, own in zip(self[:4], copied, strict=True):
-            own[...] = part
-        W, theta, grad_W, grad_theta = copied
+    def copy(self, batch: int) -> "Networks":
+        """Return networks that may learn, so many episodes to a step, without changing these."""
+        if batch == 1:  # whose steps do not touch the sums
+            grad_W, grad_theta = self.grad_W, self.grad_theta
+            W, theta = _room(1, *self.W.shape)
+        else:
+            W, theta, grad_W, grad_theta = _room(2, *self.W.shape)
+            grad_W[:], grad_theta[:] = self.grad_W, self.grad_theta
+        W[:], theta[:] = self.W, self.theta
         return Networks(W, theta, grad_W, grad_theta, self.size.copy(), self.running.copy())
 
 
-def _empty(n: int, n_classes: int, n_padded: int) -> list[NDArray[np.float32]]:
-    """Return room for W, theta and their gradients, all of which begin on a cache line."""
-    room = aligned(2, n * (n_classes + 1), n_padded)  # of values, and of gradients
-    W, theta = (n, n_classes, n_padded), (n, n_padded)
-    return [part.reshape(shape) for half in room for part, shape in ((half[:-n], W), (half[-n:], theta))]
+def _room(n_halves: int, n: int, n_classes: int, n_padded: int) -> list[NDArray[np.float32]]:
+    """Return room for W and theta, and for their gradients if there is a second half. All begin on a cache line."""
+    room: list[NDArray[np.float32]] = []
+    for half in aligned(n_halves, n * (n_classes + 1), n_padded):
+        room += half[:-n].reshape(n, n_classes, n_padded), half[-n:]
+    return room
 
 
 class Step(NamedTuple):
@@ -108,7 +112,7 @@ class EpisodeLog(NamedTuple):
 def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
     """Return `n` networks that know nothing: W = 0, thresholds `theta`, one per neuron."""
     n_padded = row_distance(len(theta))
-    W, thresholds, grad_W, grad_theta = _empty(n, n_classes, n_padded)
+    W, thresholds, grad_W, grad_theta = _room(2, n, n_classes, n_padded)
     thresholds[:] = np.inf
     thresholds[:, : len(theta)] = theta
     return Networks(W, thresholds, grad_W, grad_theta, np.zeros((n, 2)), np.full(n, np.nan))

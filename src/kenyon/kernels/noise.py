@@ -111,8 +111,9 @@ def random_words(key, first, out):
 
 @kernel
 def random_uniforms(key, first, out):
-    """Write two uniform numbers in [0, 1) to out[i], shape (n, 2): the words of number first + i, over 2^32."""
-    words = np.empty(out.shape, np.uint32)
+    """Write uniform numbers in [0, 1) to out[i], two or less: the words of number first + i, over 2^32."""
+    words = np.empty((len(out), 2), np.uint32)
     random_words(key, first, words)
     for i in range(len(out)):
-        out[i, 0], out[i, 1] = words[i, 0] * 2.0**-32, words[i, 1] * 2.0**-32
+        for j in range(out.shape[1]):
+            out[i, j] = words[i, j] * 2.0**-32

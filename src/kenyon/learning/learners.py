@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -227,7 +228,7 @@ class Learner:
         n_choosing: int,
     ) -> tuple[State, Info]:
         """Learn from episodes in order, and decide on proposals between them; arguments as the kernel takes them."""
-        state, scaling = state._replace(nets=state.nets.copy()), state.scaling
+        state, scaling = state._replace(nets=state.nets.copy(self.batch)), state.scaling
         uniforms, temperatures = self._choices(state, len(V), n_choosing)
         cooled = cooling.factors(self.cooling, self.horizon, state.episode, len(V))
         out = episode_log(len(state.nets.W), len(V))
@@ -237,8 +238,11 @@ class Learner:
         first, well = 0, state.silent == 0
         while first < len(V):
             last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
-            told = (part[first:last] for part in (labels, targets, uniforms, temperatures, cooled))
-            fine = learn(step, state.nets, V[first:last], scaling, *told, state.episode % self.batch, out, first)
+            some = slice(first, last)
+            fine = learn(
+                step, state.nets, V[some], scaling, labels[some], targets[some], uniforms[some], temperatures[some],
+                cooled[some], state.episode % self.batch, out, first,
+            )  # fmt: skip
             state, well = state._replace(episode=state.episode + last - first), well and fine
             if not fine:
                 check_costs(self, state, V, out.part(first, last))
@@ -252,8 +256,8 @@ class Learner:
 
     def _choices(self, state: State, n: int, n_choosing: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the random numbers of the next n choices, of as many networks, and their temperatures."""
-        uniforms = state.source.uniforms("choice", state.episode, n)[:, :n_choosing]
-        return np.ascontiguousarray(uniforms), self.rule.temperatures(state.episode, n)
+        uniforms = state.source.uniforms("choice", state.episode, n, n_choosing)
+        return uniforms, self.rule.temperatures(state.episode, n)
 
     def over(self, n_episodes: int) -> Self:
         """Return this learner for a run of so many episodes: its horizon, if it cools to the end and has none."""
@@ -311,16 +315,20 @@ class Learner:
     def kernel_step(self, state: State) -> Step:
         """Return the switches and sizes of this learner's steps as the kernel takes them."""
         kappa = self._own(state).kappa
+        return self._step._replace(rate_theta=np.float32(kappa)) if self.step == "normalised" else self._step
+
+    @cached_property
+    def _step(self) -> Step:
+        """What `kernel_step` returns; of normalised steps without kappa, which is of the state."""
         normalised = self.step == "normalised"
-        rate_w, rate_theta = (self.mu, kappa) if normalised else (self.eta_w, self.eta_theta)
         return Step(
             bool(self.thresholds),
             self.code == ON_OFF,
             self.code == SIGNED,
             bool(self.local),
             normalised,
-            np.float32(rate_w),
-            np.float32(rate_theta or 0.0),
+            np.float32(self.mu if normalised else self.eta_w),
+            np.float32(self.eta_theta or 0.0),
             self.batch,
             self.batch_cost == "sum",
             isinstance(self.rule, QLearning),

@@ -47,9 +47,9 @@ class Source(NamedTuple):
     seed: int
     name: str
 
-    def uniforms(self, purpose: str, first: int, n: int) -> NDArray[np.float64]:
-        """Return two uniform numbers in [0, 1) for each of the events `first`, `first + 1`, ...; shape (n, 2)."""
-        uniforms = np.empty((_checks.integer("n", n, 0), 2))
+    def uniforms(self, purpose: str, first: int, n: int, each: int = 2) -> NDArray[np.float64]:
+        """Return uniform numbers in [0, 1), two or less for each of the events `first`, `first + 1`, ...: (n, each)."""
+        uniforms = np.empty((_checks.integer("n", n, 0), _checks.integer("each", each, 0, 2)))
         random_uniforms(self._key(purpose), _checks.integer("first", first, 0), uniforms)
         return uniforms
 

@@ -129,7 +129,7 @@ class _Drawn(_Control):
 
     def _choices(self, state: ControlState, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the random numbers of the next n choices, and their temperatures."""
-        uniforms = np.ascontiguousarray(state.source.uniforms("choice", state.episode, n)[:, 0])
+        uniforms = state.source.uniforms("choice", state.episode, n, 1)[:, 0]
         return uniforms, self.rule.temperatures(state.episode, n)
 
     def _temperature(self, episode: int) -> float:
