@@ -24,7 +24,7 @@ from kenyon.kernels.many_episodes import Network
 from kenyon.kernels.neurons import ACTIVATIONS
 from kenyon.kernels.one_episode import SortedNetwork
 from kenyon.kernels.pooling import Kept
-from kenyon.simulation import chunk_size, lay_out, run_episodes, run_pooled
+from kenyon.simulation import FEW_EPISODES, chunk_size, lay_out, run_alone, run_episodes, run_pooled
 from kenyon.tasks import Task
 from kenyon.timing import Delays, LogUniform, spread
 from kenyon.weights import PARTS, checked, digest, own_vector, own_weights, read_only, scaled, single
@@ -149,7 +149,7 @@ class Reservoir:
     W_in: sparse.csr_array
     _network: Network
     _sorted: SortedNetwork
-    _laid_out: dict[str, dict[str, NDArray[Any]]]
+    _laid_out: list[tuple[str, str, NDArray[Any]]]
 
     def __init__(
         self,
@@ -270,7 +270,7 @@ class Reservoir:
             raise ValueError("W and W_in are not those of weights_sha256")
         leaks = np.ascontiguousarray(np.broadcast_to(np.float32(own["leak_rate"]), n_neurons))
         networks = lay_out(state["W"], state["W_in"], leaks, activation, delays, own.get("bias"))
-        laid_out = {name: {part: getattr(state[name], part) for part in PARTS} for name in ("W", "W_in")}
+        laid_out = [(name, part, getattr(state[name], part)) for name in ("W", "W_in") for part in PARTS]
         vars(self).update(state, _network=networks[0], _sorted=networks[1], _laid_out=laid_out)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -288,9 +288,9 @@ class Reservoir:
 
     def _check_unedited(self) -> None:
         """Refuse weights that were edited through SciPy, which can put new arrays in the place of read-only ones."""
-        for name, parts in self._laid_out.items():
-            now = {part: getattr(vars(self)[name], part) for part in parts}
-            if any(now[part] is not laid and not np.array_equal(now[part], laid) for part, laid in parts.items()):
+        for name, part, laid in self._laid_out:
+            now = getattr(getattr(self, name), part)
+            if now is not laid and not np.array_equal(now, laid):
                 raise ValueError(f"{name} was edited, but a reservoir cannot be changed once it is made; {INSTEAD}")
 
     @property
@@ -348,6 +348,10 @@ class Reservoir:
         series = _checks.numbers("inputs", inputs, f"(n, T, {self.n_inputs})", 3)
         self._check_series("inputs", series.shape[1:])
         out = np.empty((len(series), series.shape[1] if trajectory else 1, self.n_neurons), np.float32)
+        if len(series) <= FEW_EPISODES:
+            few = _checks.single("inputs", series)
+            self._check_finite(all(run_alone(self._networks, s, V) for s, V in zip(few, out, strict=True)))
+            return out if trajectory else out[:, 0]
 
         def job(chunk: slice) -> None:
             self._simulate(equal_lengths(_checks.single("inputs", series[chunk], chunk.start)), out[chunk])
@@ -402,12 +406,16 @@ class Reservoir:
         done = (whole for whole in in_order(job, pieces(), threads) if whole is not None)
         return (whole.part(first, batch_size) for whole in done for first in range(0, len(whole.items), batch_size))
 
+    @property
+    def _networks(self) -> tuple[Network, SortedNetwork]:
+        return self._network, self._sorted
+
     def _chunk(self, n_episodes: int, threads: int) -> int:
         return chunk_size(self.n_neurons, n_episodes, threads)
 
     def _simulate(self, episodes: Episodes, out: NDArray[np.float32]) -> None:
         """Fill `out` with the last states of episodes; raise an error if a state overflows."""
-        self._check_finite(run_episodes((self._network, self._sorted), episodes, out))
+        self._check_finite(run_episodes(self._networks, episodes, out))
 
     def _pooled(
         self,
@@ -418,7 +426,7 @@ class Reservoir:
     ) -> NDArray[np.float32]:
         """Return what is kept of series: see `run_pooled`."""
         self._check_unedited()
-        out, finite = run_pooled((self._network, self._sorted), series, kept, times, threads)
+        out, finite = run_pooled(self._networks, series, kept, times, threads)
         self._check_finite(finite and bool(np.isfinite(out).all()))
         return out
 

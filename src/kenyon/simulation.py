@@ -62,7 +62,7 @@ def run_episodes(
     `times`, one row for each episode, count from its own beginning.
     """
     one_by_one = len(out) <= FEW_EPISODES
-    return (_run_alone if one_by_one else _run_in_lanes)(networks, episodes, out, kept, times)
+    return (_run_few if one_by_one else _run_in_lanes)(networks, episodes, out, kept, times)
 
 
 def _run_in_lanes(
@@ -81,19 +81,24 @@ def _run_in_lanes(
     return bool(simulate_pooled(net, episodes, work, pool, times + starts, _ends(episodes, kept) + starts, out))
 
 
-def _run_alone(
+def run_alone(networks: tuple[Network, SortedNetwork], inputs: NDArray[np.float32], out: NDArray[np.float32]) -> bool:
+    """Do the same for one series (n_steps, n_channels), its last states in `out`."""
+    room = one_episode.work_space(networks[1], n_heard(networks[0], inputs.shape[1]))
+    return bool(simulate_one(networks[1], inputs, room, out))
+
+
+def _run_few(
     networks: tuple[Network, SortedNetwork],
     episodes: Episodes,
     out: NDArray[np.float32],
     kept: Kept | None,
     times: NDArray[np.intp] | None,
 ) -> bool:
-    net = networks[1]
-    room = one_episode.work_space(net, n_heard(networks[0], episodes.table.shape[1]))
     own = [values[start:] for values, start in zip(_shown(episodes), episodes.starts, strict=True)]
     if kept is None or times is None:
-        return all(simulate_one(net, s, room, V[-len(s) :]) for s, V in zip(own, out, strict=True))
-    pool = one_episode.pool_for(kept, net)
+        return all(run_alone(networks, s, V[-len(s) :]) for s, V in zip(own, out, strict=True))
+    net = networks[1]
+    room, pool = one_episode.work_space(net, n_heard(networks[0], own[0].shape[1])), one_episode.pool_for(kept, net)
     given = zip(own, times, _ends(episodes, kept), out, strict=True)
     return all(simulate_one_pooled(net, s, room, pool, t, ends, V) for s, t, ends, V in given)
 

@@ -162,7 +162,7 @@ class Forecaster(EveryStep):
         check_width(pasts.V.shape[1], self.reservoir_.n_neurons)
         known = np.stack([scaling.apply(np.hstack([np.zeros((horizon, n)), values]))[:, n:] for values in ahead])
         start = scaling.apply(np.hstack([pasts.last, np.zeros((len(pasts.last), self._n_known))]))[:, :n]
-        networks = self.reservoir_._network, self.reservoir_._sorted
+        networks = self.reservoir_._networks
         out, done = run_freely(networks, self._fed_back(), pasts.V, start, known, self._threads())
         if done < horizon:
             raise ValueError(

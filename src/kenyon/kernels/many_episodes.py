@@ -8,7 +8,8 @@ that they hear: input channels or, with delays, columns (see `inputs`), and a ro
 one pass over it serves a whole block. A single episode would leave most lanes idle: see `one_episode`.
 
 Neurons are advanced in the order of their number of connections, so that neighbours have equally many and the processor
-can foresee where a sum ends. Rows of a state too large for the nearer caches are asked for some connections ahead.
+can foresee where a sum ends; two at a time, since each addition to a sum waits for the one before. Rows of a state too
+large for the nearer caches are asked for some connections ahead.
 
 Episodes of different lengths end together. Whatever happens in a lane before its episode begins is wiped out then.
 """
@@ -67,17 +68,39 @@ def _stepping(ahead: int) -> Any:
     """Make the function that advances a block by one step, and asks for rows so many connections ahead if not 0."""
 
     @inner
+    def hear(network, state, k, drive):
+        if ahead > 0:
+            prefetch(state, uintp(item(network.columns, k + uintp(ahead))))
+        return fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
+
+    @inner
+    def finish(network, state, new, place, drive):
+        neuron = uintp(item(network.order, place))
+        store(new, neuron, advanced(network.activation, drive, item(network.leaks, place), load(state, neuron)))
+
+    @inner
     def step(network, state, new):
-        k = uintp(0)
-        for place in range(uintp(len(network.order))):
-            end, neuron = uintp(item(network.row_ends, place)), uintp(item(network.order, place))
-            drive = lanes_like(state, np.float32(0))
+        n, k, place = uintp(len(network.order)), uintp(0), uintp(0)
+        while place + uintp(1) < n:
+            end, last = uintp(item(network.row_ends, place)), uintp(item(network.row_ends, place + uintp(1)))
+            one, other, j = lanes_like(state, np.float32(0)), lanes_like(state, np.float32(0)), end
             while k < end:
-                if ahead > 0:
-                    prefetch(state, uintp(item(network.columns, k + uintp(ahead))))
-                drive = fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
+                one, other = hear(network, state, k, one), hear(network, state, j, other)
                 k += uintp(1)
-            store(new, neuron, advanced(network.activation, drive, item(network.leaks, place), load(state, neuron)))
+                j += uintp(1)
+            while j < last:
+                other = hear(network, state, j, other)
+                j += uintp(1)
+            finish(network, state, new, place, one)
+            finish(network, state, new, place + uintp(1), other)
+            k = last
+            place += uintp(2)
+        if place < n:
+            drive = lanes_like(state, np.float32(0))
+            while k < uintp(item(network.row_ends, place)):
+                drive = hear(network, state, k, drive)
+                k += uintp(1)
+            finish(network, state, new, place, drive)
 
     return step
 

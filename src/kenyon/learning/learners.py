@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -228,25 +227,26 @@ class Learner:
         n_choosing: int,
     ) -> tuple[State, Info]:
         """Learn from episodes in order, and decide on proposals between them; arguments as the kernel takes them."""
-        state, scaling = state._replace(nets=state.nets.copy(self.batch)), state.scaling
+        nets, scaling, episode = state.nets.copy(self.batch), state.scaling, state.episode
         uniforms, temperatures = self._choices(state, len(V), n_choosing)
         cooled = cooling.factors(self.cooling, self.horizon, state.episode, len(V))
-        out = episode_log(len(state.nets.W), len(V))
+        out = episode_log(len(nets.W), len(V))
         proposals: list[Proposal] = []
         stride = self.stride if self.search else max(1, len(V))
         chances = self._chances(state, len(V), stride)
         first, well = 0, state.silent == 0
         while first < len(V):
-            last = min(len(V), first + stride - (state.episode % stride if self.search else 0))
+            last = min(len(V), first + stride - (episode % stride if self.search else 0))
             some = slice(first, last)
             fine = learn(
-                step, state.nets, V[some], scaling, labels[some], targets[some], uniforms[some], temperatures[some],
-                cooled[some], state.episode % self.batch, out, first,
+                step, nets, V[some], scaling, labels[some], targets[some], uniforms[some], temperatures[some],
+                cooled[some], episode % self.batch, out, first,
             )  # fmt: skip
-            state, well = state._replace(episode=state.episode + last - first), well and fine
+            episode, well = episode + last - first, well and fine
+            state = state._replace(nets=nets, episode=episode)
             if not fine:
                 check_costs(self, state, V, out.part(first, last))
-            if self.search and state.episode % stride == 0:
+            if self.search and episode % stride == 0:
                 state, proposal = self._decide(state, *next(chances))
                 proposals.append(proposal)
             first = last
@@ -315,20 +315,16 @@ class Learner:
     def kernel_step(self, state: State) -> Step:
         """Return the switches and sizes of this learner's steps as the kernel takes them."""
         kappa = self._own(state).kappa
-        return self._step._replace(rate_theta=np.float32(kappa)) if self.step == "normalised" else self._step
-
-    @cached_property
-    def _step(self) -> Step:
-        """What `kernel_step` returns; of normalised steps without kappa, which is of the state."""
         normalised = self.step == "normalised"
+        rate_w, rate_theta = (self.mu, kappa) if normalised else (self.eta_w, self.eta_theta)
         return Step(
             bool(self.thresholds),
             self.code == ON_OFF,
             self.code == SIGNED,
             bool(self.local),
             normalised,
-            np.float32(self.mu if normalised else self.eta_w),
-            np.float32(self.eta_theta or 0.0),
+            np.float32(rate_w),
+            np.float32(rate_theta or 0.0),
             self.batch,
             self.batch_cost == "sum",
             isinstance(self.rule, QLearning),
