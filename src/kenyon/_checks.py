@@ -183,21 +183,21 @@ def numbers(name: str, value: ArrayLike, shape: str, n_dims: int) -> NDArray[Any
     return found
 
 
-def whole_numbers(name: str, value: ArrayLike, expected: str, n_dims: int, n: int) -> NDArray[np.intp]:
-    """Return `value` as integers from 0 to n - 1, in an array of `n_dims` dimensions."""
+def whole_numbers(name: str, value: ArrayLike, expected: str, n_dims: int, n: int | None) -> NDArray[np.intp]:
+    """Return `value` as integers from 0 to n - 1, or any if n is None, in an array of `n_dims` dimensions."""
     found = array(name, value, expected)
     if found.dtype.kind not in "iu" or found.ndim != n_dims:
         raise ValueError(f"{name} must be {expected}, not {found.dtype} {found.shape}")
     whole = as_kernel_array(found, np.intp)
-    if whole.size and np.maximum.reduce(whole.view(np.uintp), axis=None) >= n:  # below 0 and beyond intp in one look
+    if n is not None and whole.size and whole.view(np.uintp).max() >= n:  # below 0 and beyond intp in one look
         raise ValueError(f"{name} must be from 0 to {n - 1}, not {found.min()} to {found.max()}")
     return whole
 
 
 def labels(
-    value: ArrayLike, n: int, n_classes: int, name: str = "labels", each: str = "row of states"
+    value: ArrayLike, n: int, n_classes: int | None, name: str = "labels", each: str = "row of states"
 ) -> NDArray[np.intp]:
-    """Return `value` as `n` classes from 0 to n_classes - 1."""
+    """Return `value` as `n` classes from 0 to n_classes - 1; of any number if that is None."""
     expected = f"{n} integers, one per {each}"
     found = whole_numbers(name, value, expected, 1, n_classes)
     if len(found) != n:
@@ -223,6 +223,8 @@ def rewards(value: ArrayLike, n: int) -> NDArray[np.float32]:
 
 def states(value: ArrayLike, n_neurons: int | None = None) -> NDArray[np.float32]:
     """Return `value` as hidden states (n, n_neurons) in single precision, without checking that they are finite."""
+    if type(value) is np.ndarray and value.shape[1:] == (n_neurons,) and value.dtype == np.float32:
+        return as_kernel_array(value, np.float32)
     width = "n_neurons" if n_neurons is None else n_neurons
     found = numbers("states", value, f"(n, {width})", 2)
     if found.shape[1] == 0 or (n_neurons is not None and found.shape[1] != n_neurons):

@@ -21,9 +21,10 @@ case(
 )
 case("Source", lambda **parts: kn.Source(**parts).uniforms("choice", 0, 3), lambda: {"seed": 0, "name": "one"},
      {"seed": anything(), "name": anything()})  # fmt: skip
-for method in ("uniforms", "normals"):
-    case(f"Source.{method}", getattr(SOURCE, method), lambda: {"purpose": "choice", "first": 2, "n": 3},
-         {"purpose": anything(), "first": anything(), "n": counts(50)})  # fmt: skip
+EVENTS = {"purpose": anything(), "first": anything(), "n": counts(50)}
+case("Source.uniforms", SOURCE.uniforms, lambda: {"purpose": "choice", "first": 2, "n": 3, "each": 1},
+     {**EVENTS, "each": counts(2)})  # fmt: skip
+case("Source.normals", SOURCE.normals, lambda: {"purpose": "choice", "first": 2, "n": 3}, EVENTS)
 case("Source.generator", SOURCE.generator, lambda: {"purpose": "choice", "number": 2},
      {"purpose": anything(), "number": anything()}, see=lambda rng: rng.random(3))  # fmt: skip
 case("Diverged", kn.Diverged, lambda: {"name": "one", "episode": 3, "message": "why"})  # holds what it is given

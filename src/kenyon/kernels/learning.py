@@ -208,8 +208,8 @@ def act(thresholds, both, signed, nets, V, scaling, uniforms, temperatures, acti
 def learn(step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place):
     """Let all networks learn from episodes in order.
 
-    Return whether all is well: costs and states are finite, running costs not infinite, and in every episode the first
-    network had an active neuron.
+    Return whether all is well: costs and states are finite, running costs not infinite, labels are classes, and in
+    every episode the first network had an active neuron.
 
     V               (n_episodes, n_neurons): hidden states
     scaling         (2, n_neurons): networks read (V - scaling[0]) scaling[1]; (2, 0): V
@@ -243,7 +243,7 @@ def _learn_in_turn(
     code, weigh = (step.thresholds, step.both, step.signed), step.normalised and step.local
     ahead = step.batch == 1 and n_classes == 2 and not step.signed and not step.by_reward
     y, active = room.y, room.active
-    total, silent = np.float32(0), False  # the total is 0 as long as everything is finite
+    total, silent, strange = np.float32(0), False, False  # the total is 0 as long as everything is finite
     for start in range(0, len(V), BLOCK):
         end = min(start + BLOCK, len(V))
         for m in range(n_networks):
@@ -264,6 +264,7 @@ def _learn_in_turn(
                 out.cost[m, k], out.norm2[m, k], out.correct[m, k] = cost, norm2, action == labels[n]
                 total += cost * np.float32(0) + norm2 * np.float32(0)
                 silent = silent or (m == 0 and norm2 == 0)
+                strange = strange or labels[n] < 0 or labels[n] >= n_classes
                 denominator = norm2
                 if weigh:
                     for j in range(first, last):
@@ -282,7 +283,7 @@ def _learn_in_turn(
                     _end_batch(step, nets, m, cooled[n])
                     place_in_batch = 0
         n_in_batch = (n_in_batch + end - start) % step.batch
-    return total == 0 and not silent
+    return total == 0 and not silent and not strange
 
 
 @inner

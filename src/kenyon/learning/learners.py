@@ -245,6 +245,7 @@ class Learner:
             episode, well = episode + last - first, well and fine
             state = state._replace(nets=nets, episode=episode)
             if not fine:
+                self._labels(labels, len(V), nets.W.shape[1])
                 check_costs(self, state, V, out.part(first, last))
             if self.search and episode % stride == 0:
                 state, proposal = self._decide(state, *next(chances))
@@ -301,16 +302,18 @@ class Learner:
         self, state: State, labels: NDArray[np.generic], n: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return labels and targets as the kernel takes them."""
-        n_rows = state.nets.W.shape[1]
         if not isinstance(self.rule, Regression):
-            try:
-                return _checks.labels(labels, n, n_rows), NO_TARGETS
-            except ValueError as error:
-                told = "; from actions and their rewards, learn by `learn`" if isinstance(self.rule, QLearning) else ""
-                raise ValueError(f"{error}{told}") from None
-        targets = np.zeros((n, n_rows), np.float32)
+            return self._labels(labels, n, None), NO_TARGETS  # the kernel looks whether they are classes
+        targets = np.zeros((n, state.nets.W.shape[1]), np.float32)
         targets[:, : state.n_outputs] = _checks.targets(labels, n, state.n_outputs)
         return np.zeros(n, np.intp), targets
+
+    def _labels(self, labels: NDArray[np.generic], n: int, n_classes: int | None) -> NDArray[np.intp]:
+        try:
+            return _checks.labels(labels, n, n_classes)
+        except ValueError as error:
+            told = "; from actions and their rewards, learn by `learn`" if isinstance(self.rule, QLearning) else ""
+            raise ValueError(f"{error}{told}") from None
 
     def kernel_step(self, state: State) -> Step:
         """Return the switches and sizes of this learner's steps as the kernel takes them."""

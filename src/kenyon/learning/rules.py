@@ -143,4 +143,6 @@ def _temperatures(temperature: float | Schedule, first: int, n: int) -> NDArray[
     first, n = _checks.integer("first", first, 0), _checks.integer("n", n, 0)
     if isinstance(temperature, Schedule):
         return temperature.at(np.arange(first, first + n))
-    return np.full(n, temperature)
+    temperatures = np.empty(n)
+    temperatures.fill(temperature)  # in half of the time that np.full takes for one
+    return temperatures
