@@ -167,6 +167,18 @@ def prefetch(typing: Any, rows: Any, row: Any) -> Any:
 
 
 @intrinsic
+def prefetch_at(typing: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of an element that will be loaded soon; nothing happens if there is none."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        _prefetch(builder, builder.gep(data, [args[1]]), 1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uintp), generate
+
+
+@intrinsic
 def gather(typing: Any, values: Any, places: Any, row: Any) -> Any:
     """Return the elements of `values`, `Rows` of floats, whose numbers are in one row of `places`, `Rows` of words."""
     lanes, words = LanesType(types.float32, WIDTHS[places.instance_class]), ir.IntType(32)

@@ -15,7 +15,8 @@ are; x, W and theta then have twice the length, and only reading knows of it.
 
 Rows of W and theta are padded to whole lanes with units whose threshold is infinite: never active, they never learn.
 Rows of V are not padded, so their last, incomplete lanes are loaded from a copy, `rest`, which is zero from there on.
-If states are scaled, all lanes are: `rest` then holds the whole row of (V - shift) scale.
+If states are scaled, all lanes are: `rest` then holds the whole row of (V - shift) scale. Networks stay in the nearer
+caches, but states come from far away, so their rows are asked for two episodes ahead.
 """
 
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from kenyon.kernels.lanes import (
     lanes_of,
     load_at,
     magnitude,
+    prefetch_at,
     relu,
     store_at,
     sum_lanes,
@@ -40,6 +42,7 @@ from kenyon.kernels.lanes import (
 
 APART = 160  # places between two rows, modulo 1024: about as many as are on their way to memory at a time
 TILE = 256  # neurons that are read for all classes at a time
+AHEAD, LINE = 2, 16  # rows of V that are asked for ahead of time, and the states in a cache line
 NO_SCALING = np.zeros((2, 0), np.float32)  # states are read as they are
 
 
@@ -135,9 +138,12 @@ def _read_features(row, theta, own, thresholds, both, signed, room):
     """Write x, for thresholds that begin at element `own`; return |x|^2."""
     (V, V_start, whole, side), x, zero = row, room.x, lanes_of(np.float32(0))
     norm2 = finite = zero
+    beyond = V_start + uintp(AHEAD * V.shape[1])
     for k in range(uintp(0), uintp(2 if both else 1)):
         for i in range(uintp(0), uintp(len(x)) - side, uintp(LANES)):
             v = load_at(V, V_start + i) if i < whole else load_at(room.rest, i - whole)
+            for line in range(i, i + uintp(LANES), uintp(LINE)):
+                prefetch_at(V, beyond + line)
             finite = fma(v, zero, finite)  # NaN from here on if v is not finite, which relu would hide
             if k == 1:
                 v = zero - v

@@ -17,13 +17,14 @@ from kenyon.kernels.lanes import (
     lanes_of,
     load_at,
     load_quarter,
+    prefetch_at,
     quarter_of,
     relu,
     store_at,
     sum_lanes,
     where_active,
 )
-from kenyon.kernels.reading import row_of
+from kenyon.kernels.reading import AHEAD, row_of
 
 
 @inner
@@ -114,11 +115,13 @@ def _two(thresholds: bool, local: bool, weigh: bool) -> Any:
         zero = quarter_of(np.float32(0))
         for start in range(uintp(0), uintp(LANES), uintp(QUARTER)):
             norm2 = finite = y0 = y1 = active0 = active1 = zero
+            beyond = V_start + uintp(AHEAD * V.shape[1]) + start // uintp(QUARTER) * uintp(V.shape[1]) // uintp(4)
             for k in range(uintp(0), uintp(1 if side == 0 else 2)):
                 sign = quarter_of(np.float32(1 if k == 0 else -1))
                 for i in range(k * side + start, uintp(len(x)) - side + k * side, uintp(LANES)):
                     old, w0, w1 = load_quarter(x, i), load_quarter(W, row0 + i), load_quarter(W, row1 + i)
                     place = i - k * side
+                    prefetch_at(V, beyond + place // uintp(4))
                     v = load_quarter(V, V_start + place) if place < whole else load_quarter(rest, place - whole)
                     finite = fma(v, zero, finite)
                     if thresholds:
