@@ -61,6 +61,7 @@ fuzz: .venv/.test
 bench: .venv/.peers
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/learning.py
+	$(BIN)/python benchmarks/fitting.py
 	$(BIN)/python benchmarks/environments.py
 	$(BIN)/python benchmarks/experiments.py
 
