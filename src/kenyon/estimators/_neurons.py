@@ -37,9 +37,9 @@ def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_cla
         x = readout.features(U).astype(np.float64)
         on = x != 0 if readout.thresholds else rest != U
         groups = data.targets[seen[part]].astype(np.intp) if n_classes else np.zeros(len(U), np.intp)
-        active += metrics.class_sums(on * w[:, None], groups, max(1, n_classes))
-        moments += np.stack([w @ x, w @ x**2])
-        outputs.append(readout_outputs(readout, U))
+        active += metrics.class_sums(on * w[:, None].astype(np.float32), groups, max(1, n_classes))
+        outputs.append(_outputs(readout, x))
+        moments += np.stack([w @ x, w @ np.square(x, out=x)])
     total = data.counts[seen].sum()
     mean, square = moments / total
     return Neurons(
@@ -94,5 +94,9 @@ def rank(
 
 def readout_outputs(readout: Readout, U: NDArray[np.float32]) -> Numbers:
     """Return y in double precision, so that it does not depend on how rows are batched."""
-    y = readout.features(U).astype(np.float64) @ readout.W.T.astype(np.float64)
+    return _outputs(readout, readout.features(U).astype(np.float64))
+
+
+def _outputs(readout: Readout, x: Numbers) -> Numbers:
+    y = x @ readout.W.T.astype(np.float64)
     return np.asarray(y if readout.bias is None else y + readout.bias)
