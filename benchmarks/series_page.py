@@ -56,8 +56,8 @@ Means over five seeds, defaults only.
 {chosen}
 """
 RUNS = """\
-Those of MiniRocket and ReservoirPy are of an earlier run; ours, the later one, shared the two cores with five or six
-other processes, and its seconds, of processor time as they are, suffer from that."""
+Ours and MiniRocket's are of one run, one after the other on each set.
+ReservoirPy's "best", and "tutorial" on five sets, are of an earlier one."""
 CHOOSING = """\
 On the chosen half, one seed, up to 600 series to learn from and 300 to test on, this was tried and looked at: activity
 over time without delays, delays alone, both; with and without recurrent connections; relu and tanh; a positive bias;

@@ -31,7 +31,7 @@ STEPS = {  # of all series together, up to which a model is run at all; the othe
     "Kenyon, normalised": 2_500_000,
     "MiniRocket": 2_500_000,
     "MultiRocket": 300_000,
-    "ReservoirPy, tutorial": 60_000,
+    "ReservoirPy, tutorial": 75_000,
     "ReservoirPy, best": 60_000,
 }
 PAIRS = 4_000_000_000  # steps times steps that 1-NN DTW compares, up to which it is run
