@@ -24,7 +24,8 @@ KNOWN = (
 CHOSEN_ON = (*UCR[0::2], *KNOWN)
 REPORTED = (*UCR[1::2], "MNIST")
 
-SEEDS = 5  # of our own models on the sets that have a goal; all others are run with seed 0
+SEEDS = 5  # of our own models on the sets that have a goal
+REPORTED_SEEDS = 3  # of our ridge on the reported sets; all others are run with seed 0, by which they are compared
 GOALS = {"OSULeaf": 0.93, "ACSF1": 0.88, "ArrowHead": 0.82, "JapaneseVowels": 0.985, "Digits": 0.98}
 STEPS = {  # of all series together, up to which a model is run at all; the others take too long on two cores
     "Kenyon, ridge": 2_500_000,
