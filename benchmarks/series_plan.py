@@ -24,14 +24,15 @@ KNOWN = (
 CHOSEN_ON = (*UCR[0::2], *KNOWN)
 REPORTED = (*UCR[1::2], "MNIST")
 
-SEEDS = 5  # of our own models on the sets that have a goal; all others are run with seed 0
+SEEDS = 5  # of our own models on the sets that have a goal
+REPORTED_SEEDS = 3  # of our ridge on the reported sets; all others are run with seed 0, by which they are compared
 GOALS = {"OSULeaf": 0.93, "ACSF1": 0.88, "ArrowHead": 0.82, "JapaneseVowels": 0.985, "Digits": 0.98}
 STEPS = {  # of all series together, up to which a model is run at all; the others take too long on two cores
     "Kenyon, ridge": 2_500_000,
     "Kenyon, normalised": 2_500_000,
     "MiniRocket": 2_500_000,
     "MultiRocket": 300_000,
-    "ReservoirPy, tutorial": 60_000,
+    "ReservoirPy, tutorial": 75_000,
     "ReservoirPy, best": 60_000,
 }
 PAIRS = 4_000_000_000  # steps times steps that 1-NN DTW compares, up to which it is run

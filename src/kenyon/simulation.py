@@ -145,9 +145,10 @@ def run_pooled(
         members = order[chunk]
         chosen: Any = [series[i] for i in members] if ragged else np.ascontiguousarray(series[chunk])
         episodes = padded(chosen) if ragged else equal_lengths(chosen)
-        part = np.empty((len(members), *out.shape[1:]), np.float32)
+        part = np.empty((len(members), *out.shape[1:]), np.float32) if ragged else out[chunk]
         fine.append(run_episodes(networks, episodes, part, kept, times[members]))
-        out[members] = part
+        if ragged:
+            out[members] = part
 
     drain(in_order(job, chunks(len(series), chunk_size(n_neurons, len(series), threads)), threads))
     return out, all(fine)

@@ -101,15 +101,38 @@ def test_stretches_are_read_as_if_they_were_series(form, stretches):
             np.testing.assert_allclose(numbers[chosen].ravel(), np.concatenate(expected), rtol=1e-5, atol=1e-5)
 
 
-def test_activity_of_whole_series_follows_from_that_of_stretches():
+@pytest.mark.parametrize("even", [False, True])
+def test_activity_of_whole_series_follows_from_that_of_stretches(even):
     X, _ = sines(50, low=1, high=300)
     lengths = np.array([len(x) for x in X])
     reservoir = kn.Reservoir(30, 0.3, n_inputs=2, input_weights="gaussian")
     levels = np.percentile(np.concatenate(reservoir.run(X, trajectory=True)), [30, 80], axis=0).astype(np.float32)
-    whole = Pooling(("activity",), (30.0, 80.0), levels)
+    whole = Pooling(("activity",), (30.0, 80.0), levels, even=even)
     halves = whole._replace(stretches=2)
     found = halves.whole(halves.read(reservoir, X, 1), lengths)
     np.testing.assert_array_equal(found, whole.read(reservoir, X, 1))
+
+
+def test_even_shares_vary_equally_whether_rare_or_common():
+    drawn = np.random.default_rng(0).binomial(400, [[0.03], [0.5], [0.97]], (3, 4000)).astype(np.float32)
+    plain, even = drawn.T.reshape(4000, 1, 1, 3) / np.float32(400), drawn.T.reshape(4000, 1, 1, 3).copy()
+    Pooling(("activity",), (50.0,), even=True)._to_shares(even, np.full((4000, 1, 1, 1), 400, np.float32))
+    np.testing.assert_allclose(even, 2 / np.pi * np.arcsin(np.sqrt(plain)), atol=1e-6)
+    plain, even = (shares.std(axis=(0, 1, 2)) for shares in (plain, even))
+    assert plain.max() > 2.5 * plain.min()
+    assert even.max() < 1.1 * even.min()
+
+
+def test_only_shares_are_made_even():
+    X, _ = sines(20, low=5, high=60)
+    reservoir = kn.Reservoir(30, 0.3, n_inputs=2, input_weights="gaussian")
+    levels = np.percentile(np.concatenate(reservoir.run(X, trajectory=True)), [30, 80], axis=0).astype(np.float32)
+    plain = Pooling(("excess", "activity", "mean", "last"), (30.0, 80.0), levels, stretches=2)
+    expected = plain.read(reservoir, X, 1).reshape(20, -1, 30)
+    shares = [name.startswith("activity") for name in plain.names]
+    expected[:, shares] = 2 / np.pi * np.arcsin(np.sqrt(expected[:, shares]))
+    found = plain._replace(even=True).read(reservoir, X, 1).reshape(20, -1, 30)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_counts_beyond_a_byte_are_kept():

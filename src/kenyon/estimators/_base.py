@@ -84,7 +84,7 @@ class Estimator(BaseEstimator):
 
     def _encode(self, series: Series) -> NDArray[np.float32]:
         states = [self.encoder_.states(series.take(part), self._threads()) for part in chunks(len(series))]
-        return np.concatenate(states)
+        return states[0] if len(states) == 1 else np.concatenate(states)
 
 
 @dataclass(eq=False, repr=False)

@@ -14,9 +14,10 @@ both. The last eighth of the neurons hears the step itself and its change, with 
 keeps neurons above 0 where changes are slow and drives small; which levels lie among its states is what makes a neuron
 nonlinear then, and neurons differ in their levels.
 
-Shares of time are those of either half of a series, so that it matters when something happens. In some series it does
-not, and then halves only add noise. So both ways are tried, leaving out one series after the other: if whole series do
-better by more than twice the standard error of the difference, these are read.
+Shares of time are given in even units (see `_pooling`), above three levels: five tell no more. They are those of either
+half of a series, so that it matters when something happens. In some series it does not, and then halves only add noise.
+So both ways are tried, leaving out one series after the other: if whole series do better by more than twice the
+standard error of the difference, these are read.
 """
 
 from __future__ import annotations
@@ -44,10 +45,7 @@ MOST_CHANNELS = 3  # that a neuron hears
 LEAK, SLOW_LEAKS = 0.3, (1.0, 0.3, 0.1, 0.03)
 OVER_TIME_RADIUS = 0.8
 BIAS = 1.5  # in standard deviations, as its spread of 1 is
-LEVELS, SPREAD = (
-    (10.0, 30.0, 50.0, 70.0, 90.0),
-    10.0,
-)  # percentiles, and how far those of a neuron are from them at most
+LEVELS, SPREAD = (20.0, 50.0, 80.0), 15.0  # percentiles, and how far those of a neuron are from them at most
 STRETCHES = 2  # of a series
 TRIED, SURE = 300, 2.0  # series on which whole ones are tried, and standard errors by which they must be better
 
@@ -67,10 +65,12 @@ def whole_is_better(parts: NDArray[np.float32], whole: NDArray[np.float32], clas
     return bool(more.mean() * np.sqrt(len(more)) > SURE * more.std())
 
 
-def _standardised(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    centred = values - values.mean(axis=0, dtype=np.float64)
-    deviation = centred.std(axis=0)
-    return np.asarray(centred * np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-6))
+def _standardised(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return columns less their means, in units of their deviations; in single precision, which is enough to choose."""
+    centred = values - values.mean(axis=0, dtype=np.float64).astype(np.float32)
+    deviation = np.sqrt(np.einsum("ij,ij->j", centred, centred) / np.float32(len(values)))
+    centred *= np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-6)
+    return centred
 
 
 def over_time(n_neurons: int, n_channels: int, length: float, activation: str, seed: int) -> Reservoir:
@@ -102,9 +102,10 @@ def _inputs(delays: Delays, plain: NDArray[np.bool_], n_channels: int, rng: np.r
     """Return W_in: from one to three channels to a neuron, through taps, or its step and its change where `plain`."""
     n_neurons, most = len(plain), min(MOST_CHANNELS, n_channels)
     degrees = rng.integers(1, most + 1, n_neurons)
-    heard = [np.sort(rng.choice(n_channels, k, replace=False)) for k in degrees]
+    drawn = np.argsort(rng.random((n_neurons, n_channels)), axis=1)[:, :most]
+    drawn = np.sort(np.where(np.arange(most) < degrees[:, None], drawn, n_channels), axis=1)
     sizes, here = np.repeat(1.0 / np.sqrt(degrees), degrees), np.repeat(plain, degrees)
-    channels = np.concatenate(heard) + np.where(here, 0, n_channels)
+    channels = drawn[drawn < n_channels] + np.where(here, 0, n_channels)
     ends = np.concatenate([[0], np.cumsum(degrees)])
     W_in = spread(delays, sparse.csr_array((sizes, channels, ends), shape=(n_neurons, 2 * n_channels)), rng)
     taps = W_in.data.reshape(-1, TAPS)

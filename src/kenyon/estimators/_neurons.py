@@ -37,8 +37,7 @@ def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_cla
         x = readout.features(U).astype(np.float64)
         on = x != 0 if readout.thresholds else rest != U
         groups = data.targets[seen[part]].astype(np.intp) if n_classes else np.zeros(len(U), np.intp)
-        amounts = np.where(on, w.astype(np.float32)[:, None], np.float32(0))
-        active += metrics.class_sums(amounts, groups, max(1, n_classes))
+        active += metrics.class_sums(on * w[:, None].astype(np.float32), groups, max(1, n_classes))
         outputs.append(_outputs(readout, x))
         moments += np.stack([w @ x, w @ np.square(x, out=x)])
     total = data.counts[seen].sum()

@@ -9,6 +9,10 @@
 Levels are percentiles of each neuron's states over all steps of the series fitted to. Means, shares and sums may be
 those of several stretches of a series, of equal length, one after another. All of it is accumulated while series run,
 so memory does not grow with their length.
+
+A share p near 0 or 1 varies less from series to series than one in the middle, by about sqrt(p (1-p)). In `even` units,
+2 / pi arcsin sqrt(p), from 0 to 1 as before, all vary about equally: a few steps more or less of what hardly ever
+happens count as much as many of what often does.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ class Pooling(NamedTuple):
     levels: NDArray[np.float32] | None = None  # (n_levels, n_neurons), once they are known
     spread: float = 0.0  # how far the percentiles of a neuron are from these, at most
     stretches: int = 1  # that means, shares and sums are those of
+    even: bool = False  # give shares in units in which all vary about equally
 
     @property
     def plain(self) -> bool:
@@ -73,26 +78,40 @@ class Pooling(NamedTuple):
         wanted = np.concatenate([np.zeros((len(lengths), 0), np.intp), *times.values()], axis=1)
         states, sums = _read(reservoir, inputs, kept, wanted, threads)
         sums = sums.reshape(len(lengths), self.stretches, -1, reservoir.n_neurons)
-        shares, first = sums / self._steps(lengths), int(kept.mean)
+        first, last = int(kept.mean), sums.shape[2] - len(levels) * kept.excess
+        sums[:, :, :first] /= self._steps(lengths)
+        self._to_shares(sums[:, :, first:last], self._steps(lengths))
         found: dict[str | int, NDArray[np.float32]] = {
-            "mean": shares[:, :, :first],
-            "activity": shares[:, :, first : first + len(levels)],
-            "excess": sums[:, :, sums.shape[2] - len(levels) :],
+            "mean": sums[:, :, :first],
+            "activity": sums[:, :, first:last],
+            "excess": sums[:, :, last:],
         }
         for part, steps in times.items():
             found[part], states = states[:, : steps.shape[1]], states[:, steps.shape[1] :]
-        return np.concatenate([found[part].reshape(len(lengths), -1) for part in self.parts], axis=1)
+        kinds = [found[part].reshape(len(lengths), -1) for part in self.parts]
+        return kinds[0] if len(kinds) == 1 else np.concatenate(kinds, axis=1)
 
     def _steps(self, lengths: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return the number of steps of each stretch of series, shape (n, n_stretches, 1, 1)."""
         steps = np.diff(spaced(lengths, self.stretches), axis=1, prepend=-1)
         return np.maximum(steps, 1).astype(np.float32)[:, :, None, None]
 
-    def whole(self, shares: NDArray[np.float32], lengths: NDArray[np.intp]) -> NDArray[np.float32]:
+    def whole(self, activity: NDArray[np.float32], lengths: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return activity over whole series, given that of their stretches; to the bit what `read` would return."""
-        n, n_levels = len(shares), len(self.percentiles)
-        counts = np.rint(shares.reshape(n, self.stretches, n_levels, -1) * self._steps(lengths)).sum(axis=1)
-        return np.asarray(counts / lengths.astype(np.float32)[:, None, None]).reshape(n, -1)
+        shares = activity.reshape(len(activity), self.stretches, len(self.percentiles), -1)
+        shares = np.sin(shares * np.float32(np.pi / 2)) ** 2 if self.even else shares
+        counts = np.rint(shares * self._steps(lengths)).sum(axis=1, keepdims=True)
+        self._to_shares(counts, self._replace(stretches=1)._steps(lengths))
+        return np.asarray(counts).reshape(len(activity), -1)
+
+    def _to_shares(self, counts: NDArray[np.float32], steps: NDArray[np.float32]) -> None:
+        """Turn counts, shape (n, n_stretches, n_levels, n_neurons), into shares of so many steps, in place."""
+        if not self.even:
+            counts /= steps
+            return
+        evened = {k: _evened(k) for k in np.unique(steps).tolist()}
+        for place in np.ndindex(counts.shape[:2]):
+            counts[place] = evened[steps[place].item()].take(counts[place].astype(np.intp), mode="clip")
 
     def calibrated(self, reservoir: Reservoir, inputs: Any, seed: int, threads: int) -> Pooling:
         """Return the same with levels, at percentiles of each neuron's states on steps drawn from these series."""
@@ -111,6 +130,11 @@ class Pooling(NamedTuple):
         apart = self.spread * (2.0 * np.modf(np.arange(states.shape[1]) * GOLDEN)[0] - 1.0)
         ranks = (np.array(self.percentiles)[:, None] + apart) / 100.0 * (len(states) - 1)
         return np.take_along_axis(np.sort(states, axis=0), np.rint(ranks).astype(np.intp), axis=0)
+
+
+def _evened(n_steps: float) -> NDArray[np.float32]:
+    """Return the shares of 0, 1, ... steps in even units: a look is a quarter of the work of an arcsine."""
+    return (2.0 / np.pi * np.arcsin(np.sqrt(np.arange(n_steps + 1.0) / n_steps))).astype(np.float32)
 
 
 def check_pooling(pooling: Any, percentiles: Any) -> Pooling:

@@ -128,7 +128,7 @@ class SeriesPart(Estimator):
         make = self._over_time if over else self._remembering
         reads = check_pooling(pooling, self.pooling_percentiles)
         if over:
-            reads = reads._replace(percentiles=LEVELS, spread=SPREAD, stretches=STRETCHES)
+            reads = reads._replace(percentiles=LEVELS, spread=SPREAD, stretches=STRETCHES, even=True)
         encoder = SeriesEncoder(scaling, make(series, length, seed), n_steps, reads, centred=over)
         return encoder.calibrated(series, seed, self._threads())
 

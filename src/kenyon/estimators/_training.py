@@ -51,6 +51,7 @@ BY_NAME: dict[str, LearnerProtocol] = {
     "recursive": RecursiveThresholds(),
 }
 CACHE = 2**27  # bytes of states kept between passes
+COLUMNS = 256  # states whose spread is taken at a time
 Targets = NDArray[np.generic]  # classes (n,), or real numbers (n, n_outputs)
 
 
@@ -69,7 +70,9 @@ class Units(NamedTuple):
 
     def apply(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return states in these units."""
-        return np.asarray((V - self.shift) * self.factor)
+        U = V - self.shift
+        U *= self.factor
+        return U
 
 
 class Training(NamedTuple):
@@ -223,7 +226,8 @@ def begin(
 
 
 def _units(learner: LearnerProtocol, V: NDArray[np.float32], signed: bool, alike: tuple[bool, ...]) -> Units:
-    mean, sd = V.mean(axis=0, dtype=np.float64), V.std(axis=0, dtype=np.float64)
+    few = [V[:, first : first + COLUMNS] for first in range(0, V.shape[1], COLUMNS)]  # copies in double stay in caches
+    mean, sd = (np.concatenate([of(part, axis=0, dtype=np.float64) for part in few]) for of in (np.mean, np.std))
     rms, shift = np.sqrt(mean**2 + sd**2), np.zeros_like(mean)
     own = np.where(sd > 1e-5 * rms, sd, rms)  # rms for a neuron that never varied
     factor = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)

@@ -337,14 +337,14 @@ def _leave_one_out(d: Array, U: Array, C: Array, shares: Array, penalties: Array
     return float(penalties[int(np.argmin(scores))])
 
 
-def left_out(x: Array, Y: Array, candidates: Candidates = CANDIDATES) -> Array:
+def left_out(x: NDArray[np.floating], Y: Array, candidates: Candidates = CANDIDATES) -> Array:
     """Return the squared error on each episode if it is left out, shape (n,), with the penalty that is best for all.
 
     x, shape (n, N), and Y are centred; there is an intercept.
     """
     n = len(x)
     with threadpool_limits(1, "blas"):
-        d, U = linalg.eigh(x @ x.T)
+        d, U = linalg.eigh((x @ x.T).astype(np.float64))
         d, C, shares = np.maximum(d, 0.0), U.T @ Y, np.full(n, 1.0 / n)
         found = (errors.sum(axis=1) for errors in _squared_errors(d, U, C, shares, candidates.penalties))
         return min(found, key=lambda errors: float(errors.sum()))
