@@ -13,12 +13,12 @@ Evidence that their share has risen from p to q is summed up for as long as it i
     S = max(0, S + log(q / p)) after a bad row,    S = max(0, S + log((1 - q) / (1 - p))) after any other
 
 The stream has drifted if e^S > 1 / (1 - g): the last rows are more likely by q than by p, as many times as there are
-rows that count. Then only a share KEPT of the weights is left. All outputs shrink alike, so no prediction changes at
-once; but the weights no longer stand in the way of what rows say from now on.
+rows that count. Then only a share KEPT of the weights is left. All outputs shrink alike, so that alone changes no
+prediction; but the weights no longer stand in the way of what rows say from now on.
 
-The drift began with the first row of those that S sums up. The rows since then are few, and are all that is known: so
-they are learned again, AGAIN of them with every row that follows, in turn, until memory is full of them. Steps begin
-anew, and cool with each time that a row is learned.
+The drift began with the first row of those that S sums up, or LATEST rows ago. The rows since then are few, and are all
+that is known: so they are learned again, AGAIN of them with every row that follows, in turn, until memory is full of
+them. Steps begin anew, and cool with each time that a row is learned.
 
 A false alarm is noticed by what it costs. As long as rows are learned again, each is also answered by the weights from
 before the drift. If these had been better, by more than silence costs in DOUBT rows, they are taken back.
@@ -39,6 +39,7 @@ RISE = 1.0 / 3.0  # of the way from p to 1, for q
 KEPT = np.float32(0.1)  # of the weights, after a drift
 AGAIN = 10  # rows learned again with every row after a drift
 REMEMBERED = 200  # rows in memory
+LATEST = 100.0  # rows since a drift when it is noticed: at most, so that as many more are learned again
 DOUBT = 10.0  # rows of silence
 WORST = 2.0  # cost of a row in comparisons, in those of silence: no single one decides
 
@@ -93,7 +94,7 @@ def watch(plan, step, nets, counts, memory, factor, aims, row, U):
         if counts[DRIFTED] == 0:
             memory.W[:], memory.theta[:] = nets.W, nets.theta
         nets.W[0] *= KEPT
-        counts[WEIGHT], counts[DRIFTED], counts[LEAD] = 0.0, since, DOUBT
+        counts[WEIGHT], counts[DRIFTED], counts[LEAD] = 0.0, min(since, LATEST), DOUBT
     if counts[DRIFTED] > 0 and step.batch == 1:
         _learn_again(plan, step, nets, counts, memory, factor, aims, temperature, U)
 
@@ -129,7 +130,7 @@ def _doubt(plan, step, nets, counts, memory, factor, aims, row, U):
 @njit
 def _learn_again(plan, step, nets, counts, memory, factor, aims, temperature, U):
     """Learn from some of the rows since the drift."""
-    since, last = int(min(counts[DRIFTED], len(memory.told))), int(counts[N_ROWS])
+    since, last = max(int(min(counts[DRIFTED], len(memory.told))), 1), int(counts[N_ROWS])
     out, label, nobody = one_log(), np.zeros(1, np.intp), np.zeros((1, 0))
     for k in range(AGAIN):
         place = (last - (last * AGAIN + k) % since) % len(memory.told)
