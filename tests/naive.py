@@ -243,14 +243,15 @@ def recursive_thresholds(V, wanted, theta, lam, p, size):
 
 
 def drifts(bad, forgetting):
-    """Return the numbers of the rows after which a stream has drifted: CUSUM over the rows since the last time."""
-    found, first, S = [], 0, 0.0
+    """Return after which rows a stream has drifted, and with how many: CUSUM over the rows since the last time."""
+    found, first, S, since = [], 0, 0.0, 0
     for n, row in enumerate(bad):
         weights = [forgetting ** (n - 1 - k) for k in range(first, n)]
         p = (2 + sum(w for w, b in zip(weights, bad[first:n], strict=True) if b)) / (4 + sum(weights))
         q = p + (1 - p) / 3
         S = max(0.0, S + math.log(q / p if row else (1 - q) / (1 - p)))
+        since = since + 1 if S > 0 else 0
         if math.exp(S) > 1 / (1 - forgetting):
-            found.append(n)
-            first, S = n + 1, 0.0
+            found.append((n, since))
+            first, S, since = n + 1, 0.0, 0
     return found

@@ -21,7 +21,7 @@ from kenyon._files import write_whole
 from kenyon._version import __version__
 from kenyon.learning.switches import acting
 
-MODEL_FORMAT = 5  # of the files; the only one that is read
+MODEL_FORMAT = 6  # of the files; the only one that is read
 KEY = "kenyon"
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
 LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Normalised"
@@ -33,6 +33,7 @@ CLASSES = {  # that a model is made of, by module
     "estimators._training": "Named Training Units",
     "estimators._pooling": "Pooling",
     "estimators._encoding": "RowEncoder RunningScaling Scaling SeriesEncoder",
+    "kernels.drift": "Memory",
     "kernels.learning": "Networks",
     "kernels.running": "Moments Percentiles",
     "kernels.streams": "Following RandomFeatures",

@@ -7,7 +7,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import kenyon as kn
-from kenyon.kernels.streams import WEIGHT
+from kenyon.kernels.drift import AGAIN, REMEMBERED
+from kenyon.kernels.stream_steps import DRIFTED, SEEN, WEIGHT
+from kenyon.kernels.stream_steps import ROWS as N_ROWS
 from tests.estimators.data import sines
 
 ROWS = {"random_state": 0}
@@ -76,6 +78,12 @@ def test_one_row_at_a_time_is_the_same_as_any_batches_to_the_bit(name, forgettin
     cut = MODELS[name](forgetting=forgetting).partial_fit(X[:1], y[:1]).partial_fit(X[1:50], y[1:50])
     same(one, whole)
     same(cut.partial_fit(X[50:], y[50:]), whole)
+
+
+def test_batches_of_a_learner_need_not_be_those_of_calls():
+    X, y = drifting("rows", 120)
+    models = [kn.ThresholdReadout(kn.Normalised(batch=4), forgetting=0.98, **ROWS) for _ in range(2)]
+    same(one_by_one(models[0], X, y), models[1].partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:]))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -154,6 +162,18 @@ def test_a_class_that_appears_late_is_learned_as_if_it_had_been_known():
     y = np.where(np.arange(200) < 100, y % 2, y)
     declared = kn.ThresholdReadout(**ROWS).partial_fit(X, y, classes=range(4))
     np.testing.assert_array_equal(one_by_one(kn.ThresholdReadout(**ROWS), X, y).readout_.W, declared.readout_.W)
+
+
+def test_rows_are_remembered_by_their_classes_when_others_appear():
+    X, y = blobs(320)
+    y = np.where(
+        np.arange(320) < 300, 2 + y % 2, np.where(np.arange(320) < 310, 3 - y % 2, y)
+    )  # a drift, then all three
+    y[310] = 0
+    declared = kn.ThresholdReadout(forgetting=0.99, **ROWS).partial_fit(X, y, classes=range(4))
+    assert 10 < declared._training.following.counts[DRIFTED] < 25  # rows are being learned again
+    appeared = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X, y)
+    np.testing.assert_allclose(appeared.readout_.W, declared.readout_.W[sorted(set(y))], rtol=1e-5, atol=1e-6)
 
 
 def test_labels_that_were_not_declared_are_refused():
@@ -252,28 +272,81 @@ def test_with_forgetting_a_stream_recovers_in_half_the_rows_after_an_abrupt_drif
     assert on <= off / 2
 
 
-def test_a_drift_changes_no_prediction_at_once_but_makes_way():
+def after_a_drift(X, y):
+    """Return a model that has just noticed that labels have changed places after 300 rows, these labels, and where."""
+    y = np.where(np.arange(len(y)) < 300, y, (y + 1) % 3)
+    model = kn.ThresholdReadout(forgetting=0.99, **ROWS).fit(X[:200], y[:200])
+    for n in range(200, len(X)):
+        model.learn_one(X[n], y[n])
+        if model._training.following.counts[DRIFTED] > 0:
+            return model, y, n + 1
+    raise AssertionError("no drift was noticed")
+
+
+def test_a_few_rows_are_enough_after_a_drift():
     X, y = blobs(400)
-    model = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X[:300], y[:300])
-    size = np.abs(model.readout_.W).max()
-    for n in range(300, 310):
-        before = model.predict(X[:50])
-        model.learn_one(X[n], (y[n] + 1) % 3)
-        if np.abs(model.readout_.W).max() < 0.2 * size:
+    model, y, n = after_a_drift(X, y)
+    slow = one_by_one(kn.ThresholdReadout(**ROWS).fit(X[:200], y[:200]), X[200:n], y[200:n])
+    assert n < 315
+    assert model.score(X[n:], y[n:]) > slow.score(X[n:], y[n:]) + 0.2
+
+
+def test_after_a_drift_the_rows_since_then_are_learned_again_at_steps_that_cool():
+    X, y = blobs(400)
+    model, y, n = after_a_drift(X, y)
+    plain = copy.deepcopy(model)
+    counts = plain._training.following.counts
+    since, counts[DRIFTED] = int(counts[DRIFTED]) + 1, 0.0
+    model.learn_one(X[n], y[n])
+    plain.learn_one(X[n], y[n])
+    weight, last = counts[WEIGHT], int(counts[N_ROWS])
+    for k in range(AGAIN):
+        m = n - (last * AGAIN + k) % since
+        counts[WEIGHT], counts[SEEN:] = weight + k, 0.0
+        plain.learn_one(X[m], y[m])
+    assert since >= 3
+    np.testing.assert_array_equal(model.readout_.W, plain.readout_.W)
+    np.testing.assert_array_equal(model.theta_, plain.theta_)
+
+
+def test_rows_are_learned_again_until_memory_is_full_of_them():
+    X, y = blobs(700)
+    model, y, n = after_a_drift(X, y)
+    counts = model._training.following.counts
+    first = n - int(counts[DRIFTED])
+    assert abs(first - 300) <= 3
+    one_by_one(model, X[n : first + REMEMBERED], y[n : first + REMEMBERED])
+    assert counts[DRIFTED] == REMEMBERED
+    model.learn_one(X[first + REMEMBERED], y[first + REMEMBERED])
+    assert counts[DRIFTED] == 0
+
+
+def test_after_a_false_alarm_the_old_weights_are_taken_back():
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(2000, 20)), rng.normal(size=20)
+    model = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X[:1500], (X[:1500] @ w > 0))
+    counts, W = model._training.following.counts, model.readout_.W.copy()
+    counts[SEEN + 2] = 100.0  # evidence of a drift that there is not
+    for n in range(1500, 1700):
+        model.learn_one(X[n], X[n] @ w > 0)
+        if n == 1500:
+            assert counts[DRIFTED] == 1
+            assert np.abs(model.readout_.W).max() < 0.5 * np.abs(W).max()
+        if counts[DRIFTED] == 0:
             break
-    assert np.abs(model.readout_.W).max() < 0.2 * size
-    assert np.mean(model.predict(X[:50]) == before) > 0.8  # the row itself is learned as well
-    assert np.abs(one_by_one(kn.ThresholdReadout(**ROWS), X[:310], y[:310]).readout_.W).max() > 0.2 * size
+    assert n < 1600
+    assert np.corrcoef(W.ravel(), model.readout_.W.ravel())[0, 1] > 0.95
+    assert counts[WEIGHT] == pytest.approx(100, abs=0.01)
 
 
 def test_inputs_that_jump_are_no_evidence_against_the_weights():
     X, y = blobs(340)
     X[300:] += 8 * X.std(axis=0)
     jumped = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X, y)
-    assert jumped._training.following.counts[WEIGHT] > 90  # steps have not begun anew
+    assert jumped._training.following.counts[DRIFTED] == 0
     X, y = blobs(340)
     relabelled = one_by_one(kn.ThresholdReadout(forgetting=0.99, **ROWS), X, np.where(np.arange(340) < 300, y, 2 - y))
-    assert relabelled._training.following.counts[WEIGHT] < 60
+    assert 35 < relabelled._training.following.counts[DRIFTED] < 45
 
 
 def test_numbers_recover_from_a_drift_too():

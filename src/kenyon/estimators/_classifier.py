@@ -23,7 +23,6 @@ from kenyon.estimators._series import alone, check_given, check_unmasked, naming
 from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import Targets
 from kenyon.estimators._weights import Indices, Numbers, check_weights, gather, in_shows
-from kenyon.learning.growth import with_outputs
 from kenyon.readout import draw_choices, tempered
 
 HEAVIEST = 1e6  # weight of a class: how often an online learner is shown one of its series
@@ -176,14 +175,14 @@ class ClassifierPart(ClassifierMixin, StreamingEstimator):
         """Let the learner know of classes that appeared."""
         if hasattr(self, "_training") and len(known) > len(self.classes_):
             places = np.searchsorted(known, self.classes_)
-            state = with_outputs(self._training.state, places, len(known))
-            if state is None:
+            training = _stream.with_classes(self._training, places, len(known))
+            if training is None:
                 new = np.setdiff1d(known, self.classes_).tolist()
                 raise ValueError(
                     f"y has labels that are new, {new}, which this learner cannot add: pass classes, all labels that "
                     "may occur, on the first call"
                 )
-            self._training = self._training._replace(state=state)
+            self._training = training
         self.classes_ = known
 
     def predict(self, X: ArrayLike | Sequence[ArrayLike]) -> NDArray[Any]:

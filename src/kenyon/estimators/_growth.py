@@ -14,7 +14,8 @@ from kenyon.estimators._encoding import RowEncoder, RunningScaling
 from kenyon.estimators._training import Training, Units
 from kenyon.kernels.reading import row_length
 from kenyon.kernels.running import Moments, Percentiles, no_percentiles, take_percentiles
-from kenyon.kernels.streams import ROWS, SETTLED, Following
+from kenyon.kernels.stream_steps import ROWS
+from kenyon.kernels.streams import SETTLED, Following
 from kenyon.learning.state import State
 
 
@@ -32,7 +33,7 @@ def with_features(encoder: RowEncoder, training: Training, n_new: int) -> tuple[
     places = np.concatenate([signed, rest])  # of the old states among the new
     factor = _moved(training.units.factor, places, grown.width, 1.0)
     units = Units(np.zeros(grown.width, np.float32), factor)
-    following = _following(training.following, places, grown.width)
+    following = _following(training.following, training.past, places, grown.width)
     state = _state(training.state, places, grown.width)
     return grown, training._replace(state=state, units=units, following=following)
 
@@ -44,11 +45,15 @@ def _moved(values: NDArray[Any], places: NDArray[np.intp], n: int, otherwise: fl
     return moved
 
 
-def _following(old: Following, places: NDArray[np.intp], n: int) -> Following:
+def _following(old: Following, past: State, places: NDArray[np.intp], n: int) -> Following:
     n_rows = int(min(old.counts[ROWS], SETTLED))
     moments = Moments(*(_moved(part, places, n, 0.0) for part in old.moments))
     on, off = (_percentiles(part, places, n, n_rows) for part in (old.on, old.off))
-    return Following(old.counts, _moved(old.starts, places, n, 0.0), moments, on, off)
+    memory = old.memory._replace(states=_moved(old.memory.states, places, n, 0.0))
+    if len(memory.told) > 0:
+        nets = _state(past, places, n).nets
+        memory = memory._replace(W=nets.W, theta=nets.theta)
+    return Following(old.counts, _moved(old.starts, places, n, 0.0), moments, on, off, memory)
 
 
 def _percentiles(old: Percentiles, places: NDArray[np.intp], n: int, n_rows: int) -> Percentiles:

@@ -22,7 +22,8 @@ from kenyon.estimators._streaming import StreamingEstimator
 from kenyon.estimators._training import Targets
 from kenyon.estimators._weights import Numbers, Sample, check_weights, gather, in_shows
 from kenyon.kernels.running import no_moments
-from kenyon.kernels.streams import LARGEST_VALUE, Aims
+from kenyon.kernels.stream_steps import Aims
+from kenyon.kernels.streams import LARGEST_VALUE
 from kenyon.learning.rules import Regression
 
 

@@ -17,23 +17,15 @@ from kenyon.estimators._encoding import KINDS, RowEncoder, RunningScaling, check
 from kenyon.estimators._series import Series
 from kenyon.estimators._training import SHARE, Targets, Training, Units, endless
 from kenyon.kernels import one_episode
+from kenyon.kernels.drift import empty_memory, no_memory
 from kenyon.kernels.learning import Step, episode_log
 from kenyon.kernels.one_row import learn_row, outputs_row, shown_row, simulate_row, standardised_row
 from kenyon.kernels.running import no_moments, no_percentiles
-from kenyon.kernels.streams import (
-    BY_LARGEST,
-    BY_MEAN,
-    COMMON,
-    LARGEST_VALUE,
-    N_COUNTS,
-    PER_STATE,
-    Aims,
-    Following,
-    Plan,
-    learn_rows,
-)
+from kenyon.kernels.stream_steps import BY_LARGEST, BY_MEAN, N_COUNTS, Aims, Plan
+from kenyon.kernels.streams import COMMON, LARGEST_VALUE, PER_STATE, Following, learn_rows
 from kenyon.learning.cooling import TO_THE_END, factors
 from kenyon.learning.failures import check_silence
+from kenyon.learning.growth import with_outputs
 from kenyon.learning.learners import Learner, threshold_share
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
@@ -42,7 +34,6 @@ from kenyon.readout import ON_OFF
 
 FEWEST_ROWS = 3  # of weights: the kernel for two classes rounds otherwise, and a third may come
 NO_AIMS = Aims(no_moments(0), np.zeros(0), np.zeros(0))
-NO_TARGETS = np.zeros((0, 0))
 
 
 def streams(learner: Any) -> bool:
@@ -69,16 +60,39 @@ def _nothing_seen(learner: Learner, width: int) -> Following:
     q, n = (start.q, width) if start else (50.0, 0)
     starts = np.zeros((2, width), np.float32)
     off = no_percentiles(n if learner.code == ON_OFF else 0, 100.0 - q)
-    return Following(np.zeros(N_COUNTS), starts, no_moments(width), no_percentiles(n, q), off)
+    return Following(np.zeros(N_COUNTS), starts, no_moments(width), no_percentiles(n, q), off, no_memory(width))
 
 
-def after_fit(training: Training) -> Training:
-    """Return a training that goes on as a stream, in the units and with the steps that were chosen for a fit."""
-    if training.following is not None:
-        return training
-    off = no_percentiles(0, 50.0)
-    starts = np.zeros((2, 0), np.float32)
-    return training._replace(following=Following(np.zeros(N_COUNTS), starts, no_moments(0), off, off))
+def going_on(training: Training, forgetting: float) -> Training:
+    """Return a training that goes on as a stream; after a fit in the units and with the steps that were chosen for it.
+
+    If it forgets, it remembers the last rows.
+    """
+    following, n, n_outputs = training.following, len(training.units.factor), training.state.n_outputs
+    if following is None:
+        none, starts = no_percentiles(0, 50.0), np.zeros((2, 0), np.float32)
+        following = Following(np.zeros(N_COUNTS), starts, no_moments(0), none, none, no_memory(n))
+    if forgetting < 1.0 and len(following.memory.told) == 0:
+        memory = empty_memory(n, n_outputs if _is_regression(training) else 1, training.state.nets)
+        following = following._replace(memory=memory)
+    return training._replace(following=following)
+
+
+def with_classes(training: Training, places: NDArray[np.intp], n_classes: int) -> Training | None:
+    """Return a training with so many classes, in which those that it has come to these places; None if it cannot."""
+    state, following = with_outputs(training.state, places, n_classes), training.following
+    if state is None:
+        return None
+    if following is not None and len(following.memory.told) > 0 and len(places) > 0:
+        memory = following.memory
+        past = with_outputs(training.past, places, n_classes).nets
+        told = places[memory.told.astype(np.intp)].astype(np.float64)
+        following = following._replace(memory=memory._replace(told=told, W=past.W))
+    return training._replace(state=state, following=following)
+
+
+def _is_regression(training: Training) -> bool:
+    return isinstance(getattr(training.learner, "rule", None), Regression)
 
 
 def plan(training: Training, scaled: bool, forgetting: float) -> Plan:
@@ -104,9 +118,9 @@ def learn(
     learner: Any = training.learner
     state, n = training.state, len(V)
     _check_fit(training, V.shape[1], aims)
-    regression = isinstance(learner.rule, Regression)
+    regression = _is_regression(training)
     labels = np.zeros(n, np.intp) if regression else np.asarray(targets, np.intp)
-    told = np.asarray(targets, np.float64) if regression else NO_TARGETS
+    told = np.asarray(targets, np.float64) if regression else np.zeros((n, 0))
     uniforms = np.zeros((n, 0)) if regression else state.source.uniforms("choice", state.episode, n, 1)
     out, temperatures = episode_log(1, n), learner.rule.temperatures(state.episode, n)
     arguments = plan(training, scaled, forgetting), learner.kernel_step(state), state.nets, training.following
@@ -123,7 +137,7 @@ def learn(
 def _check_fit(training: Training, width: int, aims: Aims) -> None:
     """Refuse parts of a damaged model, which kernels would read beyond their ends."""
     check_width(width, training.state.n_neurons)
-    if isinstance(getattr(training.learner, "rule", None), Regression):
+    if _is_regression(training):
         check_width(len(aims.shift), training.state.n_outputs)
         check_width(len(aims.scale), training.state.n_outputs)
         check_width(len(aims.moments.mean) or len(aims.shift), len(aims.shift))
@@ -140,20 +154,20 @@ class Live:
     """All that one row needs, kept between calls: work space, switches and settings as kernels take them."""
 
     def __init__(self, training: Training, encoder: Any, aims: Aims, scaled: bool, forgetting: float) -> None:
-        self.training, self.encoder, self.forgetting = after_fit(training), encoder, forgetting
+        self.training, self.encoder, self.forgetting = going_on(training, forgetting), encoder, forgetting
         own: Any = training.learner
         self.learner = own
         self.codes: dict[Any, int] = {}  # of the labels
         self.rank = 1  # dimensions of a row, or of a series
         state, following = self.training.state, self.training.following
         assert following is not None
-        _check_fit(training, encoder.width, aims)
+        _check_fit(self.training, encoder.width, aims)
         self.V, U = np.zeros((1, encoder.width), np.float32), np.zeros((1, encoder.width), np.float32)
         self.row, self.y = np.zeros((1, len(encoder.scaling.shift))), np.zeros(state.n_outputs)
         self.label, self.told, self.out = np.zeros(1, np.intp), np.zeros((1, len(aims.shift))), episode_log(1, 1)
         step: Step = own.kernel_step(state)
         how = plan(self.training, scaled, forgetting), step, state.nets
-        seen = following.moments, following.on, following.off
+        seen = following.moments, following.on, following.off, following.memory
         self._learn_from = (
             *(tuple(part) for part in how), following.counts, following.starts, *(tuple(part) for part in seen),
             training.units.factor, (tuple(aims.moments), aims.shift, aims.scale), self.V, self.label, self.told,

@@ -16,7 +16,7 @@ from kenyon.estimators._base import LearningEstimator
 from kenyon.estimators._series import Series, chunks, joined
 from kenyon.estimators._training import Examples, Targets
 from kenyon.estimators._weights import Indices, Numbers, Sample, Selection, gather
-from kenyon.kernels.streams import Aims
+from kenyon.kernels.stream_steps import Aims
 
 CALIBRATION_ROWS = 30  # fewest that scales are taken from in a stream, by learners that cannot follow one
 
@@ -82,7 +82,7 @@ class StreamingEstimator(LearningEstimator):
 
     def _follow(self, series: Series, targets: Targets, order: Indices) -> float:
         """Learn from series in this order, while scales, thresholds and steps follow them; return their score."""
-        self._training, total = _stream.after_fit(self._training), 0.0
+        self._training, total = _stream.going_on(self._training, self.forgetting), 0.0
         for part in chunks(len(order)):
             now = order[part]
             V = self.encoder_.follow(series.take(now), self._threads(), self.forgetting)

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
 from kenyon.estimators._weights import repeats
-from kenyon.kernels.streams import LARGEST, MEAN, Following
+from kenyon.kernels.drift import Memory
+from kenyon.kernels.stream_steps import LARGEST, MEAN
+from kenyon.kernels.streams import Following
 from kenyon.learning.cooling import TO_THE_END
 from kenyon.learning.learners import (
     HALVINGS,
@@ -35,7 +37,7 @@ from kenyon.learning.protocol import Diverged, LearnerProtocol, Source, check_re
 from kenyon.learning.recursive import RecursiveThresholds
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
-from kenyon.learning.state import Percentile, initial_thresholds, sized
+from kenyon.learning.state import Percentile, State, initial_thresholds, sized
 from kenyon.readout import SIGNED, Readout
 
 SHARE = 0.005  # of thresholds in a step: k of the normalised one
@@ -93,12 +95,31 @@ class Training(NamedTuple):
         """Refuse a stream whose parts do not fit together, as those of a file may not: kernels check nothing."""
         if self.following is None:
             return
-        _, starts, moments, on, off = self.following
+        _, starts, moments, on, off, memory = self.following
         n, followed = self.state.n_neurons, starts.shape[1]
         fits = self.units.factor.shape == (n,) and self.units.factor.dtype == np.float32 and followed in (0, n)
         fits = fits and len(moments.mean) == followed and {len(on.heights), len(off.heights)} <= {0, followed}
+        fits = fits and self._remembers(memory)
         if not fits or (self.state.sides == 2 and len(on.heights) != len(off.heights)):
             raise ValueError("inconsistent stream")
+
+    @property
+    def past(self) -> State:
+        """The state of a stream with the weights from before its last drift."""
+        assert self.following is not None
+        state: State = self.state
+        memory = self.following.memory
+        return state._replace(nets=state.nets._replace(W=memory.W, theta=memory.theta))
+
+    def _remembers(self, memory: Memory) -> bool:
+        """Tell whether a memory is of this network's rows and weights, or of none."""
+        if len(memory.told) == 0:
+            return True
+        n_outputs, shapes = self.state.n_outputs, [part.shape for part in (memory.W, memory.theta)]
+        fits = memory.states.shape[1] == self.state.n_neurons and shapes == [part.shape for part in self.state.nets[:2]]
+        if isinstance(getattr(self.learner, "rule", None), Regression):
+            return fits and memory.told.shape[1] == n_outputs
+        return fits and memory.told.shape[1] == 1 and bool(((memory.told >= 0) & (memory.told < n_outputs)).all())
 
     def settled(self) -> Training:
         """Return a training with the steps that a stream has come to, which learns in passes from now on."""

@@ -13,29 +13,148 @@ Evidence that their share has risen from p to q is summed up for as long as it i
     S = max(0, S + log(q / p)) after a bad row,    S = max(0, S + log((1 - q) / (1 - p))) after any other
 
 The stream has drifted if e^S > 1 / (1 - g): the last rows are more likely by q than by p, as many times as there are
-rows in memory. Then only a share KEPT of the weights is left. All outputs shrink alike, so no prediction changes at
-once; but the weights no longer stand in the way of what rows say from now on.
+rows that count. Then only a share KEPT of the weights is left. All outputs shrink alike, so that alone changes no
+prediction; but the weights no longer stand in the way of what rows say from now on.
+
+The drift began with the first row of those that S sums up, or LATEST rows ago. The rows since then are few, and are all
+that is known: so they are learned again, AGAIN of them with every row that follows, in turn, until memory is full of
+them. Steps begin anew, and cool with each time that a row is learned.
+
+A false alarm is noticed by what it costs. As long as rows are learned again, each is also answered by the weights from
+before the drift. If these had been better, by more than silence costs in DOUBT rows, they are taken back.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+from kenyon.kernels.learning import Networks
+from kenyon.kernels.stream_steps import DRIFTED, LEAD, MEAN, SEEN, WEIGHT, cooled, one_log, scaled, take_step
+from kenyon.kernels.stream_steps import ROWS as N_ROWS
 
 BAD, ROWS = 2.0, 4.0  # rows counted in from the start
 RISE = 1.0 / 3.0  # of the way from p to 1, for q
 KEPT = np.float32(0.1)  # of the weights, after a drift
+AGAIN = 10  # rows learned again with every row after a drift
+REMEMBERED = 200  # rows in memory
+LATEST = 100.0  # rows since a drift when it is noticed: at most, so that as many more are learned again
+DOUBT = 10.0  # rows of silence
+WORST = 2.0  # cost of a row in comparisons, in those of silence: no single one decides
+
+
+class Memory(NamedTuple):
+    """The last rows of a stream, and the weights from before its last drift. Kernels change it in place.
+
+    Row n is at place n modulo the number of rows. Where nothing is forgotten, all is empty.
+    """
+
+    states: NDArray[np.float32]  # (REMEMBERED, n_states)
+    told: NDArray[np.float64]  # (REMEMBERED, n_told): the number of the class, or the targets
+    W: NDArray[np.float32]  # as in `Networks`
+    theta: NDArray[np.float32]
+
+    def check(self) -> None:
+        """Refuse arrays that do not fit together, as those of a file may not: kernels check nothing."""
+        fits = [part.ndim for part in self] == [2, 2, 3, 2] and len(self.told) in (0, REMEMBERED)
+        fits = fits and len(self.states) == len(self.told) and len(self.W) == len(self.theta) == (len(self.told) > 0)
+        if not fits or [np.dtype(part.dtype).str for part in self] != ["<f4", "<f8", "<f4", "<f4"]:
+            raise ValueError("inconsistent memory")
+
+
+def no_memory(n_states: int) -> Memory:
+    """Return the memory of a stream that forgets nothing."""
+    nothing = np.zeros((0, n_states), np.float32)
+    return Memory(nothing, np.zeros((0, 1)), np.zeros((0, 0, 0), np.float32), np.zeros((0, 0), np.float32))
+
+
+def empty_memory(n_states: int, n_told: int, nets: Networks) -> Memory:
+    """Return a memory before the first row."""
+    rows = np.zeros((REMEMBERED, n_states), np.float32), np.zeros((REMEMBERED, n_told))
+    return Memory(*rows, np.zeros_like(nets.W), np.zeros_like(nets.theta))
+
+
+@njit
+def watch(plan, step, nets, counts, memory, factor, aims, row, U):
+    """Take a row that has just been learned into memory; notice a drift, and learn again from the rows since then.
+
+    row         its states and, shape (1,), its label; its targets; the temperature; what it cost before; and its |x|^2
+    others      as in `take_step`
+    """
+    V, label, told, temperature, cost, norm2 = row
+    _remember(memory, counts, V, label[0], told, step.regression)
+    if counts[DRIFTED] > 0 and step.batch == 1:
+        _doubt(plan, step, nets, counts, memory, factor, aims, row, U)
+    targets = scaled(step, nets, aims, told)
+    silence = np.float64((targets * targets).sum() if step.regression else step.target * step.target)
+    usual = counts[MEAN] if counts[MEAN] > 0 else np.inf
+    since = drifted(counts[SEEN:], cost > silence * max(1.0, norm2 / usual), plan.forgetting)
+    if since > 0:
+        if counts[DRIFTED] == 0:
+            memory.W[:], memory.theta[:] = nets.W, nets.theta
+        nets.W[0] *= KEPT
+        counts[WEIGHT], counts[DRIFTED], counts[LEAD] = 0.0, min(since, LATEST), DOUBT
+    if counts[DRIFTED] > 0 and step.batch == 1:
+        _learn_again(plan, step, nets, counts, memory, factor, aims, temperature, U)
+
+
+@njit
+def _remember(memory, counts, V, label, told, regression):
+    """Put a row into memory; a drift that began with the row that it replaces is over."""
+    place = int(counts[N_ROWS]) % len(memory.told)
+    memory.states[place] = V
+    if regression:
+        memory.told[place] = told
+    else:
+        memory.told[place, 0] = label
+    if counts[DRIFTED] > 0:
+        counts[DRIFTED] = counts[DRIFTED] + 1.0 if counts[DRIFTED] < len(memory.told) else 0.0
+
+
+@njit
+def _doubt(plan, step, nets, counts, memory, factor, aims, row, U):
+    """Let the weights from before the drift answer a row, and take them back if they have cost less so far."""
+    V, label, told, temperature, cost, _ = row
+    past = Networks(memory.W, memory.theta, memory.W, memory.theta, np.zeros((1, 2)), np.zeros(1))
+    out, targets, nobody = one_log(), scaled(step, nets, aims, told), np.zeros((1, 0))
+    take_step(plan, step, past, counts, factor, V, label, targets, nobody, temperature, 0.0, 0, out, 0, U)
+    silence = np.float64(step.target) ** 2
+    counts[LEAD] += min(out.cost[0, 0] / silence, WORST) - min(cost / silence, WORST)
+    if counts[LEAD] < 0:
+        nets.W[:], nets.theta[:] = memory.W, memory.theta
+        counts[WEIGHT] = (1.0 - plan.forgetting ** counts[N_ROWS]) / (1.0 - plan.forgetting)
+        counts[DRIFTED:] = 0.0
+
+
+@njit
+def _learn_again(plan, step, nets, counts, memory, factor, aims, temperature, U):
+    """Learn from some of the rows since the drift."""
+    since, last = max(int(min(counts[DRIFTED], len(memory.told))), 1), int(counts[N_ROWS])
+    out, label, nobody = one_log(), np.zeros(1, np.intp), np.zeros((1, 0))
+    for k in range(AGAIN):
+        place = (last - (last * AGAIN + k) % since) % len(memory.told)
+        V, told, heat = memory.states[place], memory.told[place], cooled(plan, counts)
+        targets = scaled(step, nets, aims, told if step.regression else told[:0])
+        label[0] = 0 if step.regression else int(told[0])
+        take_step(plan, step, nets, counts, factor, V, label, targets, nobody, temperature, heat, 0, out, 0, U)
+        counts[WEIGHT] += 1.0
 
 
 @njit
 def drifted(seen, bad, forgetting):
-    """Take a row into `seen`, shape (3,): bad rows, all rows and S; tell whether the stream has drifted.
+    """Take a row into `seen`, shape (4,): bad rows, all rows, S, and over how many rows it is summed up.
 
-    After a drift `seen` begins anew. The forgetting factor is less than 1.
+    Return with how many rows, this one included, the stream has drifted, or 0 if it has not. After a drift `seen`
+    begins anew. The forgetting factor is less than 1.
     """
     p = (BAD + seen[0]) / (ROWS + seen[1])
     q = p + (1.0 - p) * RISE
     seen[2] = max(0.0, seen[2] + np.log(q / p if bad else (1.0 - q) / (1.0 - p)))
+    seen[3] = seen[3] + 1.0 if seen[2] > 0.0 else 0.0
     seen[0], seen[1] = forgetting * seen[0] + bad, forgetting * seen[1] + 1.0
     if seen[2] + np.log(1.0 - forgetting) <= 0.0:
-        return False
+        return 0.0
+    since = seen[3]
     seen[:] = 0.0
-    return True
+    return since

@@ -6,16 +6,16 @@ Most of the time of a call would go into telling Numba what named tuples are; th
 import numpy as np
 
 from kenyon.kernels.cache import kernel
+from kenyon.kernels.drift import Memory
 from kenyon.kernels.inputs import Taps
 from kenyon.kernels.lanes import Rows8
 from kenyon.kernels.learning import EpisodeLog, Networks, Step
 from kenyon.kernels.one_episode import SortedNetwork, simulate_one
 from kenyon.kernels.reading import row_length_of
 from kenyon.kernels.running import Moments, Percentiles
+from kenyon.kernels.stream_steps import Aims, Plan
 from kenyon.kernels.streams import (
-    Aims,
     Following,
-    Plan,
     RandomFeatures,
     input_factors,
     learn_rows,
@@ -73,6 +73,7 @@ def learn_row(
     moments,
     on,
     off,
+    memory,
     factor,
     aims,
     V,
@@ -85,7 +86,7 @@ def learn_row(
     U,
 ):
     """Call `learn_rows`."""
-    stream = Following(counts, starts, Moments(*moments), Percentiles(*on), Percentiles(*off))
+    stream = Following(counts, starts, Moments(*moments), Percentiles(*on), Percentiles(*off), Memory(*memory))
     target_moments, shift, scale = aims
     own = Aims(Moments(*target_moments), shift, scale)
     networks, log = Networks(*nets), EpisodeLog(*out)

@@ -8,8 +8,7 @@ Until a stream has settled, thresholds follow the percentiles that they start fr
 move, so what they have learned is kept. So do the sizes of steps, which depend on the mean and the largest |x|^2. With
 the code "signed" percentiles are those of |V|.
 
-Steps cool with the weight w of the rows seen, as (1 + w / pace)^-1/2; under a forgetting factor w stays bounded, and so
-does the step. Then also most of the weights is forgotten after an abrupt drift, and w begins at 0 again (see `drift`).
+Under a forgetting factor the stream is also watched for abrupt drifts (see `drift`).
 """
 
 from typing import NamedTuple
@@ -19,21 +18,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kenyon.kernels.cache import kernel
-from kenyon.kernels.drift import KEPT, drifted
-from kenyon.kernels.learning import Step, learn
+from kenyon.kernels.drift import Memory, watch
 from kenyon.kernels.reading import row_length_of
 from kenyon.kernels.running import Moments, Percentiles, last, percentile, take_moments, take_percentiles
+from kenyon.kernels.stream_steps import LARGEST, MEAN, N_COUNTS, ROWS, WEIGHT, cooled, scaled, take_step
 
 LARGEST_VALUE = 1e100  # the square of such a value, summed over any number of rows, is finite
 SETTLED = 1000  # rows after which thresholds and sizes follow no longer
 CONSTANT, SMALLEST_SPREAD = 1e-12, 1e-150  # smaller spreads, relative to the mean or at all, are rounding errors
 RARE = 0.25  # in standard deviations: with a smaller range in other series, a channel lives in the extreme ones
 ALIKE = 1e-5  # relative to the root mean square: with a smaller deviation a state has never varied
-POWER = -0.5  # by which steps cool
 PER_STATE, COMMON = 1, 2  # units of states: each its own deviation, or all their common root mean square
-BY_LARGEST, BY_MEAN = 1, 2  # fixed steps that follow from the data: 1 / max |x|^2, or 1 / mean |x|^2
-ROWS, WEIGHT, MEAN, LARGEST, SEEN = range(5)  # places in `Following.counts`; the last is the first for `drifted`
-N_COUNTS = SEEN + 3
 
 
 class RandomFeatures(NamedTuple):
@@ -54,37 +49,18 @@ class RandomFeatures(NamedTuple):
 class Following(NamedTuple):
     """What a stream has shown of its states. Kernels change it in place."""
 
-    counts: NDArray[np.float64]  # (N_COUNTS,): rows, weight; while it settles, mean and largest |x|^2; of drifts
+    counts: NDArray[np.float64]  # (N_COUNTS,): rows, weight; while it settles, mean and largest |x|^2; for `watch`
     starts: NDArray[np.float32]  # (2, n_states): where thresholds of both sides start, in units; (2, 0): not followed
     moments: Moments  # of states, where units follow them; otherwise of none
     on: Percentiles  # of states, where thresholds start at a percentile; otherwise of none
     off: Percentiles  # the same for the other side
+    memory: Memory
 
     def check(self) -> None:
         """Refuse arrays that do not fit together."""
         fits = self.counts.shape == (N_COUNTS,) and self.starts.ndim == 2 and len(self.starts) == 2
         if not fits or self.counts.dtype != np.float64 or self.starts.dtype != np.float32:
             raise ValueError("inconsistent stream")
-
-
-class Aims(NamedTuple):
-    """Real targets: how they are scaled. Kernels change it in place; all is empty where classes are learned."""
-
-    moments: Moments  # of targets that are followed; otherwise of none
-    shift: NDArray[np.float64]  # (n_outputs,)
-    scale: NDArray[np.float64]  # (n_outputs,)
-
-
-class Plan(NamedTuple):
-    """What follows, and how."""
-
-    follows: bool  # units, thresholds and sizes do
-    units: int  # 0: states as they are; PER_STATE, COMMON
-    moving: bool  # thresholds start at a percentile
-    sized: int  # 0: steps are given; BY_LARGEST, BY_MEAN
-    share: float  # k: of thresholds in the step, or 0 if they do not learn
-    forgetting: float
-    pace: float  # in rows; 0: steps do not cool
 
 
 @kernel
@@ -181,38 +157,18 @@ def _set_units(plan, moments, factor):
 
 
 @njit
-def _move_thresholds(theta, percentiles, sign, factor, starts, place):
-    """Move the thresholds of one side by as much as the percentiles that they start from have moved."""
+def _move_thresholds(theta, past, percentiles, sign, factor, starts, place):
+    """Move the thresholds of one side, and those of the past, by as much as the percentiles that they start from."""
     for i in range(len(factor)):
         start = np.float32(sign * percentile(percentiles, i) * factor[i])
-        theta[place + i] += start - starts[i]
+        theta[0, place + i] += start - starts[i]
+        if len(past) > 0:
+            past[0, place + i] += start - starts[i]
         starts[i] = start
 
 
 @njit
-def _sizes(step, plan, counts):
-    """Return step_W and step_theta, or mu and kappa, for the sizes of x seen so far."""
-    rate_W, kappa = step.rate_W, plan.share * counts[MEAN] ** 2 / np.float64(step.target) ** 2
-    rate_theta = step.rate_theta
-    if plan.sized != 0:
-        size = counts[LARGEST] if plan.sized == BY_LARGEST else counts[MEAN]
-        rate_W = np.float32(1.0 / size) if size > 0 else np.float32(0)
-        rate_theta = rate_W * np.float32(kappa)
-    elif step.normalised:
-        rate_theta = np.float32(kappa)
-    return rate_W, rate_theta
-
-
-@njit
-def _with_rates(step, rate_W, rate_theta):
-    return Step(
-        step.thresholds, step.both, step.signed, step.local, step.normalised, rate_W, rate_theta, step.batch,
-        step.summed, step.by_reward, step.following, step.told, step.regression, step.target, step.alpha,
-    )  # fmt: skip
-
-
-@njit
-def _follow_targets(plan, aims, told, nets):
+def _follow_targets(plan, aims, told, nets, memory):
     """Take a row of targets into their moments, and let the weights keep what they say in the new unit."""
     take_moments(aims.moments, told, plan.forgetting)
     for j in range(len(aims.scale)):
@@ -223,16 +179,25 @@ def _follow_targets(plan, aims, told, nets):
         aims.shift[j], aims.scale[j] = mean, size
         for i in range(nets.W.shape[2]):
             nets.W[0, j, i] *= np.float32(old / size)
+        for i in range(memory.W.shape[2]):
+            memory.W[0, j, i] *= np.float32(old / size)
 
 
 @njit
-def _forget_after_drift(plan, step, nets, counts, targets, cost, norm2):
-    """Look at the cost of a row; if the stream has drifted, forget most of the weights and let steps begin anew."""
-    silence = np.float64((targets * targets).sum() if step.regression else step.target * step.target)
-    usual = counts[MEAN] if counts[MEAN] > 0 else np.inf
-    if drifted(counts[SEEN:], cost > silence * max(1.0, norm2 / usual), plan.forgetting):
-        nets.W[0] *= KEPT
-        counts[WEIGHT] = 0.0
+def _follow_states(plan, step, nets, stream, factor, V, settling, U):
+    """Take a row of states, shape (1, n_states), into their statistics; units and thresholds follow."""
+    if plan.follows and plan.units != 0:
+        take_moments(stream.moments, V, plan.forgetting)
+        _set_units(plan, stream.moments, factor)
+    if settling and plan.moving:
+        for i in range(V.shape[1]):
+            U[0, i] = abs(V[0, i]) if step.signed else V[0, i]
+        take_percentiles(stream.on, U)
+        _move_thresholds(nets.theta, stream.memory.theta, stream.on, 1.0, factor, stream.starts[0], 0)
+        if step.both:
+            take_percentiles(stream.off, V)
+            place = row_length_of(V.shape[1])
+            _move_thresholds(nets.theta, stream.memory.theta, stream.off, -1.0, factor, stream.starts[1], place)
 
 
 @kernel
@@ -241,50 +206,31 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
 
     stream      a `Following`, changed in place
     factor      (n_states,): units of the states, changed in place where they follow
-    aims, told  how targets are scaled, and targets as they came, shape (n, n_outputs); ignored where classes are
+    aims, told  how targets are scaled, and targets as they came, shape (n, n_outputs); (n, 0) where classes are
     U           work space, shape (1, n_states)
     others      as in `learn`, which takes the steps
     """
-    counts, cooled = stream.counts, np.ones(1, np.float32)
-    targets, unscaled = np.zeros((1, nets.W.shape[1]), np.float32), np.zeros((2, 0), np.float32)
+    counts = stream.counts
     for n in range(len(V)):
-        if plan.pace > 0:
-            cooled[0] = np.float32((1.0 + counts[WEIGHT] / plan.pace) ** POWER)
-        counts[ROWS] += 1.0
-        counts[WEIGHT] = plan.forgetting * counts[WEIGHT] + 1.0
-        settling = plan.follows and counts[ROWS] <= SETTLED
-        if plan.follows and plan.units != 0:
-            take_moments(stream.moments, V[n : n + 1], plan.forgetting)
-            _set_units(plan, stream.moments, factor)
-        if settling and plan.moving:
-            for i in range(V.shape[1]):
-                U[0, i] = abs(V[n, i]) if step.signed else V[n, i]
-            take_percentiles(stream.on, U)
-            _move_thresholds(nets.theta[0], stream.on, 1.0, factor, stream.starts[0], 0)
-            if step.both:
-                take_percentiles(stream.off, V[n : n + 1])
-                place = row_length_of(V.shape[1])
-                _move_thresholds(nets.theta[0], stream.off, -1.0, factor, stream.starts[1], place)
-        for i in range(V.shape[1]):
-            U[0, i] = V[n, i] * factor[i]
-        now = step
-        if plan.follows:
-            rate_W, rate_theta = _sizes(step, plan, counts)
-            now = _with_rates(step, rate_W, rate_theta)
-        if step.regression:
-            if len(aims.moments.mean) > 0 and (settling or plan.forgetting < 1.0):
-                _follow_targets(plan, aims, told[n : n + 1], nets)
-            for j in range(told.shape[1]):
-                targets[0, j] = np.float32((told[n, j] - aims.shift[j]) / aims.scale[j] * np.float64(step.target))
+        settling = plan.follows and counts[ROWS] < SETTLED
+        _follow_states(plan, step, nets, stream, factor, V[n : n + 1], settling, U)
+        if step.regression and len(aims.moments.mean) > 0 and (settling or plan.forgetting < 1.0):
+            _follow_targets(plan, aims, told[n : n + 1], nets, stream.memory)
         label, uniform, temperature = labels[n : n + 1], uniforms[n : n + 1], temperatures[n : n + 1]
-        learn(now, nets, U, unscaled, label, targets, uniform, temperature, cooled, n_in_batch, out, n)
+        targets, heat = scaled(step, nets, aims, told[n]), cooled(plan, counts)
+        take_step(
+            plan, step, nets, counts, factor, V[n], label, targets, uniform, temperature, heat, n_in_batch, out, n, U
+        )
         n_in_batch = (n_in_batch + 1) % step.batch
         if not np.isfinite(out.cost[0, n]):
             return n
+        counts[ROWS] += 1.0
+        counts[WEIGHT] = plan.forgetting * counts[WEIGHT] + 1.0
+        size = np.float64(out.norm2[0, n])
         if plan.forgetting < 1.0:
-            _forget_after_drift(plan, step, nets, counts, targets, out.cost[0, n], out.norm2[0, n])
+            row = V[n], label, told[n], temperature, np.float64(out.cost[0, n]), size
+            watch(plan, step, nets, counts, stream.memory, factor, aims, row, U)
         if settling:
-            size = np.float64(out.norm2[0, n])
             counts[MEAN] += (size - counts[MEAN]) / counts[ROWS]
             counts[LARGEST] = max(counts[LARGEST], size)
     return len(V)
