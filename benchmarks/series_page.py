@@ -166,7 +166,7 @@ def seeds(results: Results) -> str:
         if both:
             ours, its = (np.mean([results[name, m, k].accuracy for name in both]) for m, k in ((OURS, seed), (PEER, 0)))
             found.append(f"seed {seed}, {len(both)} sets: {ours:.4f} ({PEER} {its:.4f})")
-    return f"Other seeds of ours do not all do as well: {'; '.join(found)}."
+    return f"Seeds of ours differ: {'; '.join(found)}."
 
 
 def goals(results: Results) -> str:
