@@ -50,7 +50,11 @@ class Figure2(NamedTuple):
 def measure(rounds: int) -> Figure2:
     with as_file(files("kenyon.paper") / "experiments" / "figure2.toml") as path:
         every = kn.load_experiment(path, seeds=1).trials
-    trials = [trial.model_copy(update={"learners": {name: trial.learners[name] for name in PAPER}}) for trial in every]
+    alone = {"prelearning": None, "tuning": None}  # every trial prelearns for itself, and no rates are tuned
+    trials = [
+        trial.model_copy(update={"learners": {name: trial.learners[name] for name in PAPER}, **alone})
+        for trial in every
+    ]
     kn.run_trial(trials[0].model_copy(update={"n_episodes": 2000}), threads=THREADS)  # compiles
     with counted() as done:
         start = time.perf_counter()
@@ -72,9 +76,9 @@ def counted() -> Iterator[Counter[Any]]:
         done["simulated"] += n_episodes
         return stream(self, task, n_episodes, *args, **kwargs)
 
-    def counting_learn(step: Any, nets: Any, V: Any, *args: Any) -> None:
+    def counting_learn(step: Any, nets: Any, V: Any, *args: Any) -> Any:
         done[len(nets.W)] += len(V)
-        learn(step, nets, V, *args)
+        return learn(step, nets, V, *args)
 
     with (
         patch.object(kn.Reservoir, "stream", counting_stream),
