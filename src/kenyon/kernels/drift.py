@@ -41,6 +41,7 @@ AGAIN = 10  # rows learned again with every row after a drift
 REMEMBERED = 200  # rows in memory
 LATEST = 100.0  # rows since a drift when it is noticed: at most, so that as many more are learned again
 DOUBT = 10.0  # rows of silence
+FIRST = np.intp(0)  # place of a row alone in its batch and its log; a plain 0 would be compiled for again
 WORST = 2.0  # cost of a row in comparisons, in those of silence: no single one decides
 
 
@@ -120,7 +121,7 @@ def _doubt(plan, step, nets, counts, memory, factor, aims, row, U):
     V, label, told, temperature, cost, _ = row
     past = Networks(memory.W, memory.theta, memory.W, memory.theta, np.zeros((1, 2)), np.zeros(1))
     out, targets, nobody = one_log(), scaled(step, nets, aims, told), np.zeros((1, 0))
-    take_step(plan, step, past, counts, factor, V, label, targets, nobody, temperature, 0.0, 0, out, 0, U)
+    take_step(plan, step, past, counts, factor, V, label, targets, nobody, temperature, 0.0, FIRST, out, FIRST, U)
     silence = np.float64(step.target) ** 2
     counts[LEAD] += min(out.cost[0, 0] / silence, WORST) - min(cost / silence, WORST)
     if counts[LEAD] < 0:
@@ -139,7 +140,7 @@ def _learn_again(plan, step, nets, counts, memory, factor, aims, temperature, U)
         V, told, heat = memory.states[place], memory.told[place], cooled(plan, counts)
         targets = scaled(step, nets, aims, told if step.regression else told[:0])
         label[0] = 0 if step.regression else int(told[0])
-        take_step(plan, step, nets, counts, factor, V, label, targets, nobody, temperature, heat, 0, out, 0, U)
+        take_step(plan, step, nets, counts, factor, V, label, targets, nobody, temperature, heat, FIRST, out, FIRST, U)
         counts[WEIGHT] += 1.0
 
 
