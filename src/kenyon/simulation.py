@@ -83,8 +83,12 @@ def _run_in_lanes(
 
 def run_alone(networks: tuple[Network, SortedNetwork], inputs: NDArray[np.float32], out: NDArray[np.float32]) -> bool:
     """Do the same for one series (n_steps, n_channels), its last states in `out`."""
-    room = one_episode.work_space(networks[1], n_heard(networks[0], inputs.shape[1]))
-    return bool(simulate_one(networks[1], inputs, room, out))
+    return bool(simulate_one(networks[1], inputs, room_for_one(networks, inputs.shape[1]), out))
+
+
+def room_for_one(networks: tuple[Network, SortedNetwork], n_channels: int) -> tuple[Rows8, Rows8]:
+    """Return work space for one series of so many channels."""
+    return one_episode.work_space(networks[1], n_heard(networks[0], n_channels))
 
 
 def _run_few(
@@ -98,7 +102,7 @@ def _run_few(
     if kept is None or times is None:
         return all(run_alone(networks, s, V[-len(s) :]) for s, V in zip(own, out, strict=True))
     net = networks[1]
-    room, pool = one_episode.work_space(net, n_heard(networks[0], own[0].shape[1])), one_episode.pool_for(kept, net)
+    room, pool = room_for_one(networks, own[0].shape[1]), one_episode.pool_for(kept, net)
     given = zip(own, times, _ends(episodes, kept), out, strict=True)
     return all(simulate_one_pooled(net, s, room, pool, t, ends, V) for s, t, ends, V in given)
 

@@ -28,12 +28,12 @@ from kenyon.estimators._reading import reading_of
 from kenyon.estimators._series import Series
 from kenyon.estimators._settings import LearnerSettings
 from kenyon.estimators._training import Targets, Training
-from kenyon.kernels import one_episode
 from kenyon.kernels.every_step import LINEAR, ON_OFF, Reading, follow, read
 from kenyon.learning.protocol import LearnerProtocol
 from kenyon.learning.ridge import Ridge
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.reservoir import Reservoir
+from kenyon.simulation import room_for_one
 from kenyon.timing import LogUniform
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class StepEncoder(NamedTuple):
     def steps(self, values: NDArray[Any], V: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
         """Yield z after every step of a series, a block at a time, from states V on, which move on in place."""
         reservoir = self.reservoir
-        room = one_episode.work_space(reservoir._sorted, reservoir.n_inputs + (reservoir.bias is not None))
+        room = room_for_one(reservoir._networks, reservoir.n_inputs)
         for first in range(0, len(values), BLOCK):
             inputs = self.scaling.apply(values[first : first + BLOCK])
             Z = np.ones((len(inputs), self.width), np.float32)

@@ -15,8 +15,8 @@ from kenyon.estimators._encoding import RunningScaling
 from kenyon.estimators._neurons import readout_outputs
 from kenyon.estimators._series import Series, check_series
 from kenyon.estimators._streaming import StreamingEstimator
-from kenyon.kernels import one_episode
 from kenyon.kernels.one_episode import go_on
+from kenyon.simulation import room_for_one
 
 
 @dataclass(eq=False, repr=False)
@@ -50,7 +50,7 @@ class StepsPart(StreamingEstimator):
             scaling.take(steps, self.forgetting)
         fed: dict[Hashable, NDArray[np.float32]] = self.__dict__.setdefault("_fed", {})
         V = fed.setdefault(key, np.zeros((1, reservoir.n_neurons), np.float32))
-        room = self.__dict__.setdefault("_room", one_episode.work_space(reservoir._sorted, reservoir.n_inputs))
+        room = self.__dict__.setdefault("_room", room_for_one(reservoir._networks, reservoir.n_inputs))
         if not go_on(reservoir._sorted, self.encoder_.inputs(steps), room, V):
             del fed[key]
             raise ValueError("the states exceed float32; use a smaller spectral_radius")

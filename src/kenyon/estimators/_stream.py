@@ -16,7 +16,6 @@ from kenyon import _checks
 from kenyon.estimators._encoding import KINDS, RowEncoder, RunningScaling, check_width
 from kenyon.estimators._series import Series
 from kenyon.estimators._training import SHARE, Targets, Training, Units, endless
-from kenyon.kernels import one_episode
 from kenyon.kernels.drift import empty_memory, no_memory
 from kenyon.kernels.learning import Step, episode_log
 from kenyon.kernels.one_row import learn_row, outputs_row, shown_row, simulate_row, standardised_row
@@ -31,6 +30,7 @@ from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile
 from kenyon.readout import ON_OFF
+from kenyon.simulation import room_for_one
 
 FEWEST_ROWS = 3  # of weights: the kernel for two classes rounds otherwise, and a third may come
 NO_AIMS = Aims(no_moments(0), np.zeros(0), np.zeros(0))
@@ -203,7 +203,7 @@ class Live:
         if self._room is None:
             own = encoder.reservoir._sorted
             arrays = own.order, own.ends, own.columns.values, own.weights.values, own.leaks.values
-            work = tuple(part.values for part in one_episode.work_space(own, encoder.reservoir.n_inputs))
+            work = tuple(part.values for part in room_for_one(encoder.reservoir._networks, encoder.reservoir.n_inputs))
             self._room = (arrays, own.activation, tuple(own.taps)), work
         network, work = self._room
         return bool(simulate_row(*network, inputs, encoder.n_steps if x.ndim == 1 else 1, work, self.V))

@@ -78,7 +78,7 @@ def empty_memory(n_states: int, n_told: int, nets: Networks) -> Memory:
     return Memory(*rows, np.zeros_like(nets.W), np.zeros_like(nets.theta))
 
 
-@njit
+@njit(inline="always")  # otherwise it is compiled again with all that it calls
 def watch(plan, step, nets, counts, memory, factor, aims, row, U):
     """Take a row that has just been learned into memory; notice a drift, and learn again from the rows since then.
 
@@ -115,7 +115,7 @@ def _remember(memory, counts, V, label, told, regression):
         counts[DRIFTED] = counts[DRIFTED] + 1.0 if counts[DRIFTED] < len(memory.told) else 0.0
 
 
-@njit
+@njit(inline="always")  # otherwise it is compiled again with all that it calls
 def _doubt(plan, step, nets, counts, memory, factor, aims, row, U):
     """Let the weights from before the drift answer a row, and take them back if they have cost less so far."""
     V, label, told, temperature, cost, _ = row
@@ -130,7 +130,7 @@ def _doubt(plan, step, nets, counts, memory, factor, aims, row, U):
         counts[DRIFTED:] = 0.0
 
 
-@njit
+@njit(inline="always")  # otherwise it is compiled again with all that it calls
 def _learn_again(plan, step, nets, counts, memory, factor, aims, temperature, U):
     """Learn from some of the rows since the drift."""
     since, last = max(int(min(counts[DRIFTED], len(memory.told))), 1), int(counts[N_ROWS])

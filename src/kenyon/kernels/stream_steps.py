@@ -82,7 +82,7 @@ def scaled(step, nets, aims, told):
     return targets
 
 
-@njit
+@njit(inline="always")  # otherwise it is compiled again with all that it calls
 def take_step(plan, step, nets, counts, factor, V, label, targets, uniform, temperature, heat, n_in_batch, out, n, U):
     """Learn from one row of states, shape (n_states,), with steps that are multiplied by `heat`.
 

@@ -79,6 +79,15 @@ class RidgeState(NamedTuple):
     square: float  # sum of |y_true|^2
     rows: tuple[RidgeRows, ...] = ()
 
+    def check(self) -> None:
+        """Refuse sums that do not fit together, as those of a file may not: LAPACK would only print a remark."""
+        n, n_outputs = len(self.x), len(self.wanted)
+        fits = [self.x.shape == (n,), self.wanted.shape == (n_outputs,), self.cross.shape == (n, n_outputs)]
+        fits += [self.gram.shape in ((0, 0), (n, n)), self.theta is None or self.theta.shape == (n,)]
+        fits += [part.x.shape == (len(part.Y), n) and part.Y.shape[1:] == (n_outputs,) for part in self.rows]
+        if not all(fits):
+            raise ValueError("inconsistent sums of a ridge regression")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ridge:
