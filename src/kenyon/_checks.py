@@ -51,6 +51,8 @@ def closest(name: Any, known: Iterable[str]) -> str | None:
 
 def integer(name: str, value: Any, low: int, high: int = WHOLE) -> int:
     """Return `value` as an int in [low, high]; numpy integers pass, floats and bools do not."""
+    if type(value) is int and low <= value <= high:
+        return value
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError

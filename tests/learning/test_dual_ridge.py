@@ -120,3 +120,16 @@ def test_errors_on_episodes_left_out_are_those_of_learning_without_them():
     few = CANDIDATES._replace(penalties=np.array([1e-4, 1e-2, 1.0]))
     best = min(map(errors, few.penalties), key=sum)
     np.testing.assert_allclose(left_out(x, wanted, few), best, rtol=1e-6)
+
+
+def test_sums_that_do_not_fit_together_are_refused():
+    V, Y, _ = wide(n=6, width=9)
+    learner = regression(1e-3)
+    state, _ = learner.update(learner.begin(V, 2, kn.Source(0, "t")), V, Y)
+    state.check()
+    (rows,) = state.rows
+    spoilt = [{"cross": state.cross[:, :1]}, {"wanted": state.wanted[:1]}, {"x": state.x[:-1]}, {"theta": V[0, :-1]}]
+    spoilt += [{"gram": np.zeros((3, 3))}, {"rows": (rows._replace(x=rows.x[:, :-1]),)}]
+    for wrong in spoilt:
+        with pytest.raises(ValueError, match="inconsistent sums"):
+            state._replace(**wrong).check()

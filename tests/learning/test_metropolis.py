@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import kenyon as kn
-from kenyon.learning.metropolis import accept
+from kenyon.kernels.search import accept
 from tests import naive
 from tests.learning.test_updates import episodes, network
 
@@ -214,3 +214,20 @@ def test_a_proposal_that_rescues_a_diverged_network_is_kept():
 def test_a_start_of_averages_without_a_search_is_refused():
     with pytest.raises(ValueError, match="average_start = 'zero' would do nothing here"):
         kn.GradientThresholds(average_start="zero")
+
+
+def test_a_search_goes_on_after_a_proposal_that_diverged_however_episodes_are_cut():
+    V, labels = loud()
+    learner = kn.Metropolis(start=3.9, period=100)
+    begun = learner.begin(V, 2, kn.Source(0, "t"))
+    begun.nets.theta[1] = 0.0
+    whole, info = learner.update(begun, V, labels)
+    state, proposals = begun, []
+    for first in (0, 70, 100, 230):
+        last = {0: 70, 70: 100, 100: 230, 230: 300}[first]
+        state, some = learner.update(state, V[first:last], labels[first:last])
+        proposals += some.proposals
+    assert [proposal.proposed_cost == np.inf for proposal in proposals] == [True, False, False]
+    assert proposals == info.proposals
+    assert equal(network(state), network(whole))
+    assert (state.theta_g, state.proposed) == (whole.theta_g, whole.proposed)

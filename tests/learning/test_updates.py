@@ -162,7 +162,7 @@ def test_an_update_leaves_its_state_as_it_was():
     V, labels = episodes(rng, 300, 20, 2)
     for learner in LEARNERS:
         start = learner.begin(V, 2, kn.Source(0, "test"))
-        before = start.nets.copy(batch=2)
+        before = start.nets.copy(batch=2, n=1)
         learner.update(start, V, labels)
         for a, b in zip(before, start.nets, strict=True):
             np.testing.assert_array_equal(a, b)

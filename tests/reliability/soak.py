@@ -33,7 +33,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 import kenyon as kn
-from kenyon.learning.metropolis import accept
+from kenyon.kernels.search import accept
 from kenyon.learning.protocol import Info
 from kenyon.readout import standardise
 

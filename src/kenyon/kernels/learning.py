@@ -14,7 +14,7 @@ over the rows j that learn, so that one step shrinks the error by the factor 1 -
 cost, and so its gradient, is the mean over its episodes, or the sum (normalised: mean numerators over mean
 denominators, where both come to the same). All steps of an episode are multiplied by a factor of its own, by which they
 cool. Several networks may learn from the same episodes side by side, taking turns every few episodes: a Metropolis
-pair, or all the starts of prelearning.
+pair, between which `search` decides, or all the starts of prelearning.
 
 Lanes are neurons, LANES of them at a time; `reading` says how arrays are laid out. Sums over a batch, grad_W and
 grad_theta, are laid out as W and theta are. With the code "signed", x may be negative, and
@@ -42,8 +42,10 @@ from numpy.typing import NDArray
 from kenyon.kernels.cache import inner, kernel
 from kenyon.kernels.lanes import aligned
 from kenyon.kernels.reading import read, room_for, row_distance
+from kenyon.kernels.search import decide
 from kenyon.kernels.steps import apply_gradients, collect, learn_at_once, learn_two_and_read
 
+FEW = 8  # episodes for which it does not pay to begin arrays on a cache line
 BLOCK = 32  # episodes that a network sees before the next one does, so that it stays in the nearest cache
 
 
@@ -57,15 +59,12 @@ class Networks(NamedTuple):
     size: NDArray[np.float64]  # (n_networks, 2): sums over the batch of E and of the step's denominator
     running: NDArray[np.float64]  # (n_networks,): running average of E; NaN before the first
 
-    def copy(self, batch: int) -> "Networks":
-        """Return networks that may learn, so many episodes to a step, without changing these."""
-        if batch == 1:  # whose steps do not touch the sums
-            grad_W, grad_theta = self.grad_W, self.grad_theta
-            W, theta = _room(1, *self.W.shape)
-        else:
-            W, theta, grad_W, grad_theta = _room(2, *self.W.shape)
-            grad_W[:], grad_theta[:] = self.grad_W, self.grad_theta
-        W[:], theta[:] = self.W, self.theta
+    def copy(self, batch: int, n: int) -> "Networks":
+        """Return networks that may learn from n episodes, so many to a step, without changing these."""
+        W, theta = _copies(self.W, self.theta, n)
+        grad_W, grad_theta = self.grad_W, self.grad_theta
+        if batch > 1:  # otherwise steps do not touch the sums
+            grad_W, grad_theta = _copies(grad_W, grad_theta, n)
         return Networks(W, theta, grad_W, grad_theta, self.size.copy(), self.running.copy())
 
 
@@ -74,6 +73,15 @@ def _room(n_halves: int, n: int, n_classes: int, n_padded: int) -> list[NDArray[
     room: list[NDArray[np.float32]] = []
     for half in aligned(n_halves, n * (n_classes + 1), n_padded):
         room += half[:-n].reshape(n, n_classes, n_padded), half[-n:]
+    return room
+
+
+def _copies(W: NDArray[np.float32], theta: NDArray[np.float32], n: int) -> list[NDArray[np.float32]]:
+    """Return copies to learn from n episodes."""
+    if n < FEW:
+        return [W.copy(), theta.copy()]
+    room = _room(1, *W.shape)
+    room[0][:], room[1][:] = W, theta
     return room
 
 
@@ -95,6 +103,9 @@ class Step(NamedTuple):
     regression: bool  # targets are real numbers, not classes
     target: np.float32  # y_true of the right class, or the reward for choosing it; 0 for the others
     alpha: float  # share of a batch's cost in the running average
+    stride: int  # episodes between two decisions of a search; 0: no search
+    beta: float  # the inverse temperature of its decisions
+    average: float  # where its running averages start; NaN: at the first cost
 
 
 class EpisodeLog(NamedTuple):
@@ -205,11 +216,14 @@ def act(thresholds, both, signed, nets, V, scaling, uniforms, temperatures, acti
 
 
 @kernel
-def learn(step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place):
-    """Let all networks learn from episodes in order.
+def learn(
+    step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, decisions, shifts, seen, first, out, place
+):  # fmt: skip
+    """Let all networks learn from episodes in order, and a search decide between them.
 
-    Return whether all is well: costs and states are finite, running costs not infinite, labels are classes, and in
-    every episode the first network had an active neuron.
+    Return how many episodes were seen; whether costs, states, running costs and labels were well; and whether in every
+    episode the first network had an active neuron. If something is not well, it stops at the end of the period, before
+    the decision. To go on nevertheless, call it again from there on.
 
     V               (n_episodes, n_neurons): hidden states
     scaling         (2, n_neurons): networks read (V - scaling[0]) scaling[1]; (2, 0): V
@@ -220,32 +234,47 @@ def learn(step, nets, V, scaling, labels, targets, uniforms, temperatures, coole
                     in Q-learning all networks must choose, except those that follow another, unless actions are told
     temperatures    (n_episodes,): of the choices
     cooled          (n_episodes,): factors on the steps; that of a batch is the factor of its last episode
-    n_in_batch      how many episodes of the current batch the networks have seen already
+    decisions       those that fall due in these episodes, and the shifts of thresholds after them, as `decide` takes
+    and shifts      them; none without a search
+    seen            how many episodes the networks saw before all these
+    first           the episode to begin at: the end of a period that was not well, otherwise 0
     out, place      an `EpisodeLog`, and its column for the first of these episodes
     """
-    n_classes = nets.W.shape[1]
+    n_classes, stride = nets.W.shape[1], step.stride
     room, e, sums = room_for(V, scaling, step.both, n_classes), np.empty(n_classes, np.float32), np.empty(n_classes)
     taken = np.empty(BLOCK, np.intp)  # actions of the last network that chose
-    well = _learn_in_turn(
-        step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place, room, e, sums,
-        taken,
-    )  # fmt: skip
-    return well and not np.isinf(nets.running).any()
+    active, well, due = True, True, first > 0
+    while True:
+        if due and stride > 0 and (seen + first) % stride == 0:
+            decide(nets, step.beta, step.average, decisions, shifts, (seen + first) // stride - seen // stride - 1)
+        if first == len(V):
+            return first, True, active
+        last = min(len(V), first + stride - (seen + first) % stride) if stride > 0 else len(V)
+        well, alive = _learn_in_turn(
+            step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, (seen + first) % step.batch,
+            first, last, out, place, room, e, sums, taken,
+        )  # fmt: skip
+        first, active, due = last, active and alive, True
+        if not well or np.isinf(nets.running).any():
+            return first, False, active
 
 
 @inner
 def _learn_in_turn(
-    step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, out, place, room, e, sums,
-    taken,
+    step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, first_episode, last_episode,
+    out, place, room, e, sums, taken,
 ):  # fmt: skip
-    """Do as `learn` says in the work space that it made; return whether costs, states and activity were well."""
+    """Do as `learn` says with some of the episodes, in the work space that it made, without decisions.
+
+    Return whether costs, states and labels were well, and whether the first network had an active neuron throughout.
+    """
     n_networks, n_classes = nets.W.shape[:2]
     code, weigh = (step.thresholds, step.both, step.signed), step.normalised and step.local
     ahead = step.batch == 1 and n_classes == 2 and not step.signed and not step.by_reward
     y, active = room.y, room.active
     total, silent, strange = np.float32(0), False, False  # the total is 0 as long as everything is finite
-    for start in range(0, len(V), BLOCK):
-        end = min(start + BLOCK, len(V))
+    for start in range(first_episode, last_episode, BLOCK):
+        end = min(start + BLOCK, last_episode)
         for m in range(n_networks):
             place_in_batch = n_in_batch
             for n in range(start, end):
@@ -272,18 +301,20 @@ def _learn_in_turn(
                 nets.size[m, 0] += cost
                 nets.size[m, 1] += denominator
                 place_in_batch += 1
-                rates = _rates(step, nets.size[m, 1], 1, cooled[n])
-                if ahead:  # the last reads itself again, for nothing
-                    norm2 = learn_two_and_read(step, nets, m, rates, V, min(n + 1, end - 1), scaling, weigh, room, e)
-                elif step.batch == 1:
-                    learn_at_once(nets, m, first, last, rates, room.x, e, step.local)
-                else:
+                if step.batch > 1:
                     collect(nets, m, first, last, room.x, e, step.local)
+                else:
+                    rates = _rates(step, nets.size[m, 1], 1, cooled[n])
+                    if ahead:  # the last reads itself again, for nothing
+                        after = min(n + 1, end - 1)
+                        norm2 = learn_two_and_read(step, nets, m, rates, V, after, scaling, weigh, room, e)
+                    else:
+                        learn_at_once(nets, m, first, last, rates, room.x, e, step.local)
                 if place_in_batch == step.batch:
                     _end_batch(step, nets, m, cooled[n])
                     place_in_batch = 0
         n_in_batch = (n_in_batch + end - start) % step.batch
-    return total == 0 and not silent and not strange
+    return total == 0 and not strange, not silent
 
 
 @inner

@@ -69,7 +69,8 @@ def _sizes(step, plan, counts):
 def _with_rates(step, rate_W, rate_theta):
     return Step(
         step.thresholds, step.both, step.signed, step.local, step.normalised, rate_W, rate_theta, step.batch,
-        step.summed, step.by_reward, step.following, step.told, step.regression, step.target, step.alpha,
+        step.summed, step.by_reward, step.following, step.told, step.regression, step.target, step.alpha, step.stride,
+        step.beta, step.average,
     )  # fmt: skip
 
 
@@ -98,4 +99,5 @@ def take_step(plan, step, nets, counts, factor, V, label, targets, uniform, temp
         rate_W, rate_theta = _sizes(step, plan, counts)
         now = _with_rates(step, rate_W, rate_theta)
     factors, unscaled = np.full(1, np.float32(heat)), np.zeros((2, 0), np.float32)
-    learn(now, nets, U, unscaled, label, targets, uniform, temperature, factors, n_in_batch, out, n)
+    none, first = (np.zeros((0, 4)), np.zeros((0, 1), np.float32)), np.intp(0)  # a plain 0 is compiled for on its own
+    learn(now, nets, U, unscaled, label, targets, uniform, temperature, factors, *none, n_in_batch, first, out, n)

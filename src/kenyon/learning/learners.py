@@ -11,8 +11,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from kenyon import _checks
 from kenyon.kernels.learning import Step, act, episode_log, learn, networks
+from kenyon.kernels.search import propose
 from kenyon.learning import cooling, metropolis
 from kenyon.learning.failures import check_costs, check_silence
-from kenyon.learning.protocol import Info, Proposal, Source
+from kenyon.learning.metropolis import NONE_DUE
+from kenyon.learning.protocol import Info, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.learning.state import ROWS, Percentile, State, fixed_start, unit_thresholds
 from kenyon.learning.switches import DEPENDENT, Default, acting, settle
@@ -171,7 +173,7 @@ class Learner:
         sides = 2 if self.code == ON_OFF else 1
         state = State(nets, V.shape[1], n_classes, theta_g, theta_g, 0, 0, 0.0, *self._scaling(V), source, sides)
         state = state._replace(kappa=self._kappa(V, state))
-        return self._propose(state, 0, source.normals("proposal", 0, 1)[0]) if self.search else state
+        return self._propose(state) if self.search else state
 
     def update(self, state: State, V: NDArray[np.float32], labels: NDArray[np.generic]) -> tuple[State, Info]:
         """Learn from episodes in order; return the new state and what happened. `state` is left as it was.
@@ -226,32 +228,25 @@ class Learner:
         step: Step,
         n_choosing: int,
     ) -> tuple[State, Info]:
-        """Learn from episodes in order, and decide on proposals between them; arguments as the kernel takes them."""
-        nets, scaling, episode = state.nets.copy(self.batch), state.scaling, state.episode
-        uniforms, temperatures = self._choices(state, len(V), n_choosing)
-        cooled = cooling.factors(self.cooling, self.horizon, state.episode, len(V))
-        out = episode_log(len(nets.W), len(V))
-        proposals: list[Proposal] = []
-        stride = self.stride if self.search else max(1, len(V))
-        chances = self._chances(state, len(V), stride)
-        first, well = 0, state.silent == 0
-        while first < len(V):
-            last = min(len(V), first + stride - (episode % stride if self.search else 0))
-            some = slice(first, last)
-            fine = learn(
-                step, nets, V[some], scaling, labels[some], targets[some], uniforms[some], temperatures[some],
-                cooled[some], episode % self.batch, out, first,
-            )  # fmt: skip
-            episode, well = episode + last - first, well and fine
-            state = state._replace(nets=nets, episode=episode)
-            if not fine:
-                self._labels(labels, len(V), nets.W.shape[1])
-                check_costs(self, state, V, out.part(first, last))
-            if self.search and episode % stride == 0:
-                state, proposal = self._decide(state, *next(chances))
-                proposals.append(proposal)
-            first = last
-        if not well:
+        """Learn from episodes in order, and decide on proposals between them; arguments as the kernel takes them.
+
+        The kernel stops where something is not well; if no error says what, it goes on.
+        """
+        nets, seen, n = state.nets.copy(self.batch, len(V)), state.episode, len(V)
+        due = metropolis.due(state, self.search, self.sigma or 0.0, self.stride, n) if self.search else NONE_DUE
+        cooled, out = cooling.factors(self.cooling, self.horizon, seen, n), episode_log(len(nets.W), n)
+        given = labels, targets, *self._choices(state, n, n_choosing), cooled, due.table, due.shifts, seen
+        done, well, silent = 0, False, state.silent > 0
+        while not well:
+            done, well, active = learn(step, nets, V, state.scaling, *given, done, out, 0)
+            silent = silent or not active
+            if not well:
+                self._labels(labels, n, nets.W.shape[1])
+                first = max(0, done - 1 - (seen + done - 1) % self.stride) if self.search else 0
+                check_costs(self, state._replace(nets=nets, episode=seen + done), V, out.part(first, done))
+        proposals, theta_g, proposed = due.proposals(state.theta_g, state.proposed)
+        state = state._replace(nets=nets, theta_g=theta_g, proposed=proposed, episode=seen + n)
+        if silent:
             state = check_silence(self, state, V, out.norm2[0])
         return state, Info(out.cost[0], out.correct[0].astype(np.float32), proposals)
 
@@ -318,16 +313,20 @@ class Learner:
     def kernel_step(self, state: State) -> Step:
         """Return the switches and sizes of this learner's steps as the kernel takes them."""
         kappa = self._own(state).kappa
+        return _with_kappa(self._switches, kappa) if self._switches.normalised else self._switches
+
+    @cached_property
+    def _switches(self) -> Step:
+        """That of a learner whose thresholds have no share in a normalised step."""
         normalised = self.step == "normalised"
-        rate_w, rate_theta = (self.mu, kappa) if normalised else (self.eta_w, self.eta_theta)
         return Step(
             bool(self.thresholds),
             self.code == ON_OFF,
             self.code == SIGNED,
             bool(self.local),
             normalised,
-            np.float32(rate_w),
-            np.float32(rate_theta or 0.0),
+            np.float32((self.mu if normalised else self.eta_w) or 0.0),
+            np.float32(self.eta_theta or 0.0),
             self.batch,
             self.batch_cost == "sum",
             isinstance(self.rule, QLearning),
@@ -336,6 +335,9 @@ class Learner:
             isinstance(self.rule, Regression),
             np.float32(self.rule.target),
             1.0 / (self.period or DEPENDENT["period"].default),  # without a search, nothing reads the average
+            self.stride if self.search else 0,
+            float(self.beta or 0.0),
+            metropolis.AVERAGES[self.average_start or "first"],
         )
 
     @property
@@ -348,8 +350,11 @@ class Learner:
         share = threshold_share(self, state)
         if share == 0.0:
             return 0.0
-        x = encoded(V, _units(state)[1], self.code or CODES[0]).astype(np.float64)
-        S2 = float((x**2).sum(axis=1).mean())
+        theta, sizes = _units(state)[1], np.empty(len(V))
+        for first in range(0, len(V), 64):  # whose features fit into a cache
+            some = slice(first, first + 64)
+            sizes[some] = (encoded(V[some], theta, self.code or CODES[0]).astype(np.float64) ** 2).sum(axis=1)
+        S2 = float(sizes.mean())
         kappa = share * S2**2 / self.rule.target**2
         return min(kappa, float(np.finfo(np.float32).max))  # states this large make learning diverge, which is reported
 
@@ -362,34 +367,16 @@ class Learner:
         sd = V.std(axis=0, dtype=np.float64)
         return shift, np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > np.finfo(np.float32).tiny).astype(np.float32)
 
-    def _chances(self, state: State, n: int, stride: int) -> Iterator[tuple[int, float, float]]:
-        """Return the number, a uniform and a normal random number for each decision within the next n episodes."""
-        if not self.search:
-            return iter(())
-        first, last = state.episode // stride + 1, (state.episode + n) // stride + 1
-        uniforms = state.source.uniforms("acceptance", first, last - first)[:, 0]
-        normals = state.source.normals("proposal", first, last - first)
-        return zip(range(first, last), uniforms.tolist(), normals.tolist(), strict=True)
+    def _propose(self, state: State) -> State:
+        """Make the first proposal of a search."""
+        shift, (move,) = metropolis.shifts(state, self.search or "global", self.sigma or 0.0, 0, 1)
+        propose(state.nets.W, state.nets.theta, state.nets.running, 0, shift[0], self._switches.average)
+        return state._replace(proposed=state.theta_g + move)
 
-    def _propose(self, state: State, number: int, normal: float) -> State:
-        """Propose thresholds shifted by sigma N(0, 1), drawn once for all neurons or once for each."""
-        sigma, average = self.sigma or 0.0, metropolis.AVERAGES[self.average_start or "first"]
-        if self.search == "global":
-            shift = np.float32(sigma * normal)
-            metropolis.propose(state.nets, 0, shift, average)
-            return state._replace(proposed=state.theta_g + float(shift))
-        delta = metropolis.independent(state.source.generator("proposal", number), sigma, state.places[-1].stop)
-        metropolis.propose(state.nets, 0, delta, average)
-        return state._replace(proposed=state.theta_g + float(delta[: state.n_neurons].mean(dtype=np.float64)))
 
-    def _decide(self, state: State, number: int, uniform: float, normal: float) -> tuple[State, Proposal]:
-        cost, proposed_cost = state.nets.running.tolist()
-        accepted = metropolis.accept(cost, proposed_cost, self.beta or 0.0, uniform)
-        record = Proposal(state.theta_g, state.proposed, cost, proposed_cost, accepted)
-        if accepted:
-            metropolis.keep_proposed(state.nets, 0)
-            state = state._replace(theta_g=state.proposed)
-        return self._propose(state, number, normal), record
+@lru_cache
+def _with_kappa(step: Step, kappa: float) -> Step:
+    return step._replace(rate_theta=np.float32(kappa))
 
 
 def threshold_share(learner: Learner, state: State) -> float:

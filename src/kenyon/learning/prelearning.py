@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from kenyon import _checks, _seeding
 from kenyon.kernels.learning import Networks, episode_log, learn, networks
 from kenyon.kernels.reading import NO_SCALING
-from kenyon.learning import metropolis
+from kenyon.kernels.search import accept, propose
 from kenyon.learning.learners import NO_TARGETS, Learner
+from kenyon.learning.metropolis import NONE_DUE, independent
 from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import sized, unit_thresholds
@@ -143,9 +144,10 @@ class _Starts:
         self.costs: list[NDArray[np.float64]] = []
         self.n_neurons = V.shape[1]
         self.episode, self.last = 0, steps * learner.batch
-        self.state = self.learner.begin(V, n_classes, source)
+        state = self.learner.begin(V, n_classes, source)
+        self.step = self.learner.kernel_step(state)._replace(stride=0)  # decisions are taken here
         own = [unit_thresholds(start, V, self.learner.code) for start in self.starts.tolist()]
-        self.initial, self.places = np.array(own), self.state.places
+        self.initial, self.places = np.array(own), state.places
         self.nets: Networks = networks(2 * STARTS, n_classes, self.initial[0])
         self._begin_step()
 
@@ -159,7 +161,7 @@ class _Starts:
             cooled = np.ones(last - first, np.float32)
             log, n_in_batch = episode_log(len(self.nets.W), last - first), self.episode % self.learner.batch
             choices = self._choices(last - first)
-            learn(self.learner.kernel_step(self.state), self.nets, *episodes, *choices, cooled, n_in_batch, log, 0)
+            learn(self.step, self.nets, *episodes, *choices, cooled, *NONE_DUE[:2], n_in_batch, 0, log, 0)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()
@@ -193,11 +195,11 @@ class _Starts:
             reach, (on, *off) = self.initial.shape[1], self.places
             delta = np.full(reach, self.sigma * rng.standard_normal(), np.float32)
             if learner.search == "per_neuron":
-                delta = metropolis.independent(rng, self.sigma, reach)
+                delta = independent(rng, self.sigma, reach)
             self.nets.theta[2 * i, on] = self.theta_g[i]
             for side in off:
                 self.nets.theta[2 * i, side] = self.initial[i, side] + np.float32(self.theta_g[i] - self.starts[i])
-            metropolis.propose(self.nets, i, delta, metropolis.AVERAGES[learner.average_start or "first"])
+            propose(self.nets.W, self.nets.theta, self.nets.running, i, delta, self.step.average)
             self.proposed[i] = self.theta_g[i] + float(delta[on].mean(dtype=np.float64))
 
     def _decide(self) -> None:
@@ -205,7 +207,7 @@ class _Starts:
         costs = np.empty(STARTS)
         for i in range(STARTS):
             cost, proposed_cost = self.nets.running[2 * i], self.nets.running[2 * i + 1]
-            if metropolis.accept(cost, proposed_cost, self.beta, rng.random()):
+            if accept(cost, proposed_cost, self.beta, rng.random()):
                 cost = proposed_cost
                 if self.method == "walks":
                     self.theta_g[i] = self.proposed[i]
