@@ -20,6 +20,7 @@ PACKAGES = ["kenyon", "numpy", "scipy", "numba", "torch", "jax", "reservoirpy", 
 
 BUSY = 0.2  # a share by which a fixed loop takes longer: more than the differences that we look for
 REST = 0.2  # seconds of rest: threads of the work before may still be spinning
+LEAST = 0.05  # seconds: shorter work is done again until it has taken as long, since its first time is about waking up
 
 
 class Times(NamedTuple):
@@ -42,16 +43,23 @@ def _three(value: float) -> str:
 
 
 def interleave(works: Mapping[str, Callable[[], object]], rounds: int, warm: int = 1) -> dict[str, Times]:
-    """Time every piece of work once per round, so that a busy moment of the machine affects all alike."""
+    """Time every piece of work in each round, so that a busy moment of the machine affects all alike."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for k in range(warm + rounds):
         say(f"round {k + 1 - warm} of {rounds}: {', '.join(works)}")
         for name, work in works.items():
             time.sleep(REST)
-            start = time.perf_counter()
-            work()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(_once(work))
     return {name: Times(np.array(taken[warm:])) for name, taken in times.items()}
+
+
+def _once(work: Callable[[], object]) -> float:
+    """Return the seconds that a piece of work takes, on average where it is short."""
+    start, n, taken = time.perf_counter(), 0, 0.0
+    while taken < LEAST:
+        work()
+        n, taken = n + 1, time.perf_counter() - start
+    return taken / n
 
 
 def ratio(theirs: Times, ours: Times) -> float:
