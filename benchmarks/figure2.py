@@ -77,7 +77,7 @@ def counted() -> Iterator[Counter[Any]]:
         return stream(self, task, n_episodes, *args, **kwargs)
 
     def counting_learn(step: Any, nets: Any, V: Any, *args: Any) -> Any:
-        done[len(nets.W)] += len(V)
+        done[len(nets[0])] += len(V)
         return learn(step, nets, V, *args)
 
     with (

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from timing import Times, interleave, machine, say
 from workloads import THREADS
 
@@ -19,6 +20,7 @@ import kenyon as kn
 
 N_EPISODES, BLOCK, BATCH, CALIBRATION = 60_000, 10_000, 1000, 3000
 ROUNDS = 5
+CALL, SERIES = 20.0, 30.0  # us that a call with one episode, and with one series of 50 steps, may take above the kernel
 MOST = 0.2  # of the time of the simulation that all five learners together may take
 
 FIVE = {
@@ -35,6 +37,7 @@ def main() -> None:
     print(*machine(), sep="\n")
     measure_training(reservoir, task)
     measure_learners(reservoir, task)
+    measure_series(reservoir)
     measure_prelearning(reservoir, task)
 
 
@@ -80,17 +83,34 @@ def measure_learners(reservoir: kn.Reservoir, task: kn.Task) -> None:
     """Time each learner alone, on one thread, in calls of 1000 episodes and of one."""
     batches = list(reservoir.stream(task, BLOCK, batch_size=BATCH, threads=THREADS))
     states = begin(FIVE, batches)
+    given = {BATCH: batches, 1: [batches[0].part(k, 1) for k in range(BATCH)]}
 
     def work(name: str, size: int) -> None:
         state = states[name]
-        for batch in batches if size == BATCH else (batches[0].part(k, size) for k in range(0, BATCH, size)):
+        for batch in given[size]:
             state, _ = FIVE[name].update(state, batch.states, batch.labels)
 
     print(f"\nEach learner alone, one thread, us per episode; {ROUNDS} rounds")
-    for size, n in ((BATCH, BLOCK), (1, BATCH)):
-        times = interleave({name: partial(work, name, size) for name in FIVE}, ROUNDS)
-        for name, taken in times.items():
-            print(f"  {name:<20} in calls of {size:>4}: {Times(taken.values / n).text()}")
+    sizes = {BATCH: BLOCK, 1: BATCH}
+    works = {f"{name} {size}": partial(work, name, size) for name in FIVE for size in sizes}
+    times = interleave(works, ROUNDS)
+    for name in FIVE:
+        many, one = (Times(times[f"{name} {size}"].values / n) for size, n in sizes.items())
+        print(f"  {name:<20} in calls of {BATCH}: {many.text()}, of one: {one.text()}; {above(one, many.values, CALL)}")
+
+
+def measure_series(reservoir: kn.Reservoir) -> None:
+    """Time runs of one series of 50 steps; what a step takes is read off a longer one."""
+    inputs = np.random.default_rng(0).random((1, 1050, 24), dtype=np.float32)
+    runs = interleave({str(n): lambda n=n: reservoir.run(inputs[:, :n]) for n in (50, 1050)}, ROUNDS)
+    one, long = runs["50"], runs["1050"].values
+    print(f"\nOne series of 50 steps: {one.text()} us; {above(one, (long - one.values) / 20, SERIES)}")
+
+
+def above(one: Times, kernel: NDArray[np.float64], most: float) -> str:
+    """Say by how much a call takes longer than what its kernel does."""
+    more = 1e6 * float(np.median(one.values - kernel))
+    return f"{more:.0f} us above the kernel (goal: at most {most:g}, {'met' if more <= most else 'missed'})"
 
 
 def measure_prelearning(reservoir: kn.Reservoir, task: kn.Task) -> None:

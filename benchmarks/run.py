@@ -70,6 +70,7 @@ class Found(NamedTuple):
     figure2: figure2.Figure2
     curves: list[growth.Curve]
     start: Times
+    least: Times
     build: Times
     noise: float
     small: dict[int, Times]
@@ -185,7 +186,7 @@ def measure(quick: bool) -> Found:
         work, share = works[name], reached[name]
         share["at random"] = work.network.both.nnz * work.task.n_steps / rate / 1e9 / share["kernel"].median
     whole = figure2.measure(rounds)
-    curves, started, built = growth.curves(few), start.start(), start.build()
+    curves, (started, least), built = growth.curves(few), start.start(), start.build()
     starts = {"start and first episode": (started, 0.6), "a reservoir of 20,000 neurons": (built, 4.0)}
     return Found(
         described,
@@ -195,6 +196,7 @@ def measure(quick: bool) -> Found:
         whole,
         curves,
         started,
+        least,
         built,
         start.noise(2 * rounds + 1),
         start.small_batches(rounds),

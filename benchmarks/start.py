@@ -6,6 +6,8 @@ python benchmarks/start.py
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from timing import Times, child, interleave
@@ -23,6 +25,22 @@ next(reservoir.stream(task, 1))
 times.append(time.time())
 print(*(after - before for before, after in zip(times, times[1:])))
 """
+LINE = """
+from numba import njit
+
+@njit(cache=True)
+def first(values):
+    return values[0]
+"""
+ALONE = """
+import sys, time
+start = float(sys.argv[1])
+sys.path.insert(0, sys.argv[2])
+import numpy as np
+from line import first
+first(np.zeros(1))
+print(time.time() - start)
+"""
 BUILD = """
 import time, kenyon as kn
 kn.Reservoir(100)
@@ -32,10 +50,20 @@ print(time.perf_counter() - start)
 """
 
 
-def start() -> Times:
-    """Time fresh processes with cached kernels; the first, which may compile them, is not counted."""
-    runs = [child("start", START, repr(time.time())) for _ in range(8)][1:]
-    return Times(np.array(runs).sum(axis=1))
+def start() -> tuple[Times, Times]:
+    """Time fresh processes with cached kernels, and what Numba alone takes to call a function of one line.
+
+    The first of each, which may compile, is not counted.
+    """
+    with TemporaryDirectory() as folder:
+        Path(folder, "line.py").write_text(LINE)
+        runs = [(_start(START, "."), _start(ALONE, folder)) for _ in range(8)]
+    ours, least = np.array(runs[1:]).T
+    return Times(ours), Times(least)
+
+
+def _start(code: str, folder: str) -> float:
+    return sum(child("start", code, repr(time.time()), folder))
 
 
 def build() -> Times:
@@ -59,7 +87,8 @@ def small_batches(rounds: int) -> dict[int, Times]:
 
 
 def main() -> None:
-    print(f"from a process's start to its first episode: {start().text(1)} s")
+    ours, least = start()
+    print(f"from a process's start to its first episode: {ours.text(1)} s; to a line of Numba: {least.text(1)} s")
     print(f"20,000 neurons built in {build().text(1)} s")
     print(f"noise takes {noise(15):.0%} of a step")
     for n, taken in small_batches(5).items():

@@ -83,7 +83,8 @@ def _run_in_lanes(
 
 def run_alone(networks: tuple[Network, SortedNetwork], inputs: NDArray[np.float32], out: NDArray[np.float32]) -> bool:
     """Do the same for one series (n_steps, n_channels), its last states in `out`."""
-    return bool(simulate_one(networks[1], inputs, room_for_one(networks, inputs.shape[1]), out))
+    room = room_for_one(networks, inputs.shape[1])
+    return bool(simulate_one(one_episode.plain(networks[1]), inputs, 1, (room[0].values, room[1].values), out))
 
 
 def room_for_one(networks: tuple[Network, SortedNetwork], n_channels: int) -> tuple[Rows8, Rows8]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kenyon as kn
-from kenyon.kernels.learning import learn
+from kenyon.kernels.learning import learn, learn_all
 from tests.learning.test_updates import episodes
 
 
@@ -61,6 +61,7 @@ def test_targets_may_be_cut_anywhere(search):
 def test_one_compiled_kernel_serves_classes_and_numbers():
     test_classes_as_numbers_are_learned_as_classes_are()
     assert len(learn.signatures) == 1
+    assert len(learn_all.signatures) <= 1  # which streams call, too; 0 if a compiled `learn` was on disk
 
 
 @pytest.mark.parametrize(

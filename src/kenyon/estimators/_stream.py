@@ -18,7 +18,8 @@ from kenyon.estimators._series import Series
 from kenyon.estimators._training import SHARE, Targets, Training, Units, endless
 from kenyon.kernels.drift import empty_memory, no_memory
 from kenyon.kernels.learning import Step, episode_log
-from kenyon.kernels.one_row import learn_row, outputs_row, shown_row, simulate_row, standardised_row
+from kenyon.kernels.one_episode import plain, simulate_one
+from kenyon.kernels.one_row import learn_row, outputs_row, shown_row, standardised_row
 from kenyon.kernels.running import no_moments, no_percentiles
 from kenyon.kernels.stream_steps import BY_LARGEST, BY_MEAN, N_COUNTS, Aims, Plan
 from kenyon.kernels.streams import COMMON, LARGEST_VALUE, PER_STATE, Following, learn_rows
@@ -201,12 +202,11 @@ class Live:
             return False
         inputs = self._shown(np.ascontiguousarray(steps), takes)
         if self._room is None:
-            own = encoder.reservoir._sorted
-            arrays = own.order, own.ends, own.columns.values, own.weights.values, own.leaks.values
-            work = tuple(part.values for part in room_for_one(encoder.reservoir._networks, encoder.reservoir.n_inputs))
-            self._room = (arrays, own.activation, tuple(own.taps)), work
+            reservoir = encoder.reservoir
+            work = tuple(part.values for part in room_for_one(reservoir._networks, reservoir.n_inputs))
+            self._room = plain(reservoir._sorted), work
         network, work = self._room
-        return bool(simulate_row(*network, inputs, encoder.n_steps if x.ndim == 1 else 1, work, self.V))
+        return bool(simulate_one(network, inputs, encoder.n_steps if x.ndim == 1 else 1, work, self.V))
 
     def _shown(self, steps: NDArray[np.float64], takes: bool) -> NDArray[np.float32]:
         """Return what the channels of the reservoir are shown."""

@@ -37,6 +37,7 @@ Arguments that the functions share:
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from kenyon.kernels.cache import inner, kernel
@@ -105,7 +106,7 @@ class Step(NamedTuple):
     alpha: float  # share of a batch's cost in the running average
     stride: int  # episodes between two decisions of a search; 0: no search
     beta: float  # the inverse temperature of its decisions
-    average: float  # where its running averages start; NaN: at the first cost
+    from_zero: bool  # its running averages start at 0, not at the first cost
 
 
 class EpisodeLog(NamedTuple):
@@ -208,15 +209,16 @@ def _errors(step, y, action, label, targets, n, e):
 @kernel
 def act(thresholds, both, signed, nets, V, scaling, uniforms, temperatures, actions):
     """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
-    n_classes = nets.W.shape[1]
+    own, n_classes = Networks(*nets), nets[0].shape[1]
     room, sums = room_for(V, scaling, both, n_classes), np.empty(n_classes, np.float64)
     for n in range(len(V)):
-        read(V, n, scaling, nets, 0, thresholds, both, signed, False, room)
-        actions[n] = max(choose(room.y, temperatures[n], uniforms[n, 0], sums), 0)
+        read(V, n, scaling, own, 0, thresholds, both, signed, False, room)
+        temperature = temperatures[min(n, len(temperatures) - 1)]
+        actions[n] = max(choose(room.y, temperature, uniforms[n, 0], sums), 0)
 
 
-@kernel
-def learn(
+@njit
+def learn_all(
     step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, decisions, shifts, seen, first, out, place
 ):  # fmt: skip
     """Let all networks learn from episodes in order, and a search decide between them.
@@ -232,8 +234,8 @@ def learn(
                     are told; otherwise ignored
     uniforms        (n_episodes, n_choosing): random numbers that draw the choices of the first `n_choosing` networks;
                     in Q-learning all networks must choose, except those that follow another, unless actions are told
-    temperatures    (n_episodes,): of the choices
-    cooled          (n_episodes,): factors on the steps; that of a batch is the factor of its last episode
+    temperatures    (n_episodes,): of the choices; (1,): the same for all
+    cooled          (n_episodes,) or (1,): factors on the steps; that of a batch is the factor of its last episode
     decisions       those that fall due in these episodes, and the shifts of thresholds after them, as `decide` takes
     and shifts      them; none without a search
     seen            how many episodes the networks saw before all these
@@ -246,7 +248,7 @@ def learn(
     active, well, due = True, True, first > 0
     while True:
         if due and stride > 0 and (seen + first) % stride == 0:
-            decide(nets, step.beta, step.average, decisions, shifts, (seen + first) // stride - seen // stride - 1)
+            decide(nets, step.beta, step.from_zero, decisions, shifts, (seen + first) // stride - seen // stride - 1)
         if first == len(V):
             return first, True, active
         last = min(len(V), first + stride - (seen + first) % stride) if stride > 0 else len(V)
@@ -259,12 +261,23 @@ def learn(
             return first, False, active
 
 
+@kernel
+def learn(
+    step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, decisions, shifts, seen, first, out, place
+):  # fmt: skip
+    """Call `learn_all`, with plain tuples for `step`, `nets` and `out`: named ones take Numba three times as long."""
+    return learn_all(
+        Step(*step), Networks(*nets), V, scaling, labels, targets, uniforms, temperatures, cooled, decisions, shifts,
+        seen, first, EpisodeLog(*out), place,
+    )  # fmt: skip
+
+
 @inner
 def _learn_in_turn(
     step, nets, V, scaling, labels, targets, uniforms, temperatures, cooled, n_in_batch, first_episode, last_episode,
     out, place, room, e, sums, taken,
 ):  # fmt: skip
-    """Do as `learn` says with some of the episodes, in the work space that it made, without decisions.
+    """Do as `learn_all` says with some of the episodes, in the work space that it made, without decisions.
 
     Return whether costs, states and labels were well, and whether the first network had an active neuron throughout.
     """
@@ -286,7 +299,9 @@ def _learn_in_turn(
                 elif step.following and m % 2 == 1:
                     action = taken[n - start]
                 elif m < uniforms.shape[1]:
-                    action = taken[n - start] = choose(y, temperatures[n], uniforms[n, m], sums)
+                    action = taken[n - start] = choose(
+                        y, temperatures[min(n, len(temperatures) - 1)], uniforms[n, m], sums
+                    )
                 first, last = (max(action, 0), max(action, 0) + 1) if step.by_reward else (0, n_classes)
                 cost = _errors(step, y, first, labels[n], targets, n, e)
                 k = place + n
@@ -298,20 +313,21 @@ def _learn_in_turn(
                 if weigh:
                     for j in range(first, last):
                         denominator += step.rate_theta * active[j]
+                factor = cooled[min(n, len(cooled) - 1)]
                 nets.size[m, 0] += cost
                 nets.size[m, 1] += denominator
                 place_in_batch += 1
                 if step.batch > 1:
                     collect(nets, m, first, last, room.x, e, step.local)
                 else:
-                    rates = _rates(step, nets.size[m, 1], 1, cooled[n])
+                    rates = _rates(step, nets.size[m, 1], 1, factor)
                     if ahead:  # the last reads itself again, for nothing
                         after = min(n + 1, end - 1)
                         norm2 = learn_two_and_read(step, nets, m, rates, V, after, scaling, weigh, room, e)
                     else:
                         learn_at_once(nets, m, first, last, rates, room.x, e, step.local)
                 if place_in_batch == step.batch:
-                    _end_batch(step, nets, m, cooled[n])
+                    _end_batch(step, nets, m, factor)
                     place_in_batch = 0
         n_in_batch = (n_in_batch + end - start) % step.batch
     return total == 0 and not strange, not silent

@@ -7,10 +7,7 @@ import numpy as np
 
 from kenyon.kernels.cache import kernel
 from kenyon.kernels.drift import Memory
-from kenyon.kernels.inputs import Taps
-from kenyon.kernels.lanes import Rows8
 from kenyon.kernels.learning import EpisodeLog, Networks, Step
-from kenyon.kernels.one_episode import SortedNetwork, simulate_one
 from kenyon.kernels.reading import row_length_of
 from kenyon.kernels.running import Moments, Percentiles
 from kenyon.kernels.stream_steps import Aims, Plan
@@ -49,18 +46,6 @@ def shown_row(kind, moments, lows, highs, steps, forgetting, takes, largest, out
             out[t, i] = np.float32(scaled)
         out[t, n_channels] = np.float32(1)
     return fits
-
-
-@kernel
-def simulate_row(network, activation, taps, inputs, n_times, work, out):
-    """Call `simulate_one`, each step of the inputs shown `n_times`; `network` and `work` hold bare arrays."""
-    order, ends, columns, weights, leaks = network
-    parts = Rows8(columns), Rows8(weights), Rows8(leaks)
-    shown = np.empty((len(inputs) * n_times, inputs.shape[1]), np.float32)
-    for t in range(len(shown)):
-        shown[t] = inputs[t // n_times]
-    whole = SortedNetwork(order, ends, *parts, activation, Taps(*taps))
-    return simulate_one(whole, shown, (Rows8(work[0]), Rows8(work[1])), out)
 
 
 @kernel

@@ -25,10 +25,10 @@ def accept(cost, proposed_cost, beta, uniform):
 
 
 @kernel
-def propose(W, theta, running, pair, shift, average):
+def propose(W, theta, running, pair, shift, from_zero):
     """Make the second network of a pair a copy of the first with its thresholds shifted, all alike or each by its own.
 
-    Both averages start anew from `average`: NaN stands for the first cost.
+    Both averages start anew, from 0 or from the first cost, for which NaN stands.
     """
     now, new = 2 * pair, 2 * pair + 1
     for j in range(W.shape[1]):
@@ -36,7 +36,7 @@ def propose(W, theta, running, pair, shift, average):
             W[new, j, i] = W[now, j, i]
     for i in range(theta.shape[1] if len(shift) == 1 else len(shift)):
         theta[new, i] = theta[now, i] + shift[0 if len(shift) == 1 else i]
-    running[now] = running[new] = average
+    running[now] = running[new] = 0.0 if from_zero else np.nan
 
 
 @inner
@@ -51,7 +51,7 @@ def _keep_proposed(W, theta, running):
 
 
 @kernel
-def decide(nets, beta, average, decisions, shifts, k):
+def decide(nets, beta, from_zero, decisions, shifts, k):
     """Take decision k between two networks, and propose what is next.
 
     decisions   (n, 4): a uniform number for each, followed by what is written: e, e', and 1 if the proposal is kept
@@ -62,4 +62,4 @@ def decide(nets, beta, average, decisions, shifts, k):
     decisions[k, COST], decisions[k, PROPOSED_COST], decisions[k, KEPT] = cost, proposed_cost, kept
     if kept:
         _keep_proposed(nets.W, nets.theta, nets.running)
-    propose(nets.W, nets.theta, nets.running, 0, shifts[k], average)
+    propose(nets.W, nets.theta, nets.running, 0, shifts[k], from_zero)

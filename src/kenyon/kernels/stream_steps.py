@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from kenyon.kernels.learning import EpisodeLog, Step, learn
+from kenyon.kernels.learning import EpisodeLog, Step, learn_all
 from kenyon.kernels.running import Moments
 
 POWER = -0.5  # by which steps cool
@@ -70,7 +70,7 @@ def _with_rates(step, rate_W, rate_theta):
     return Step(
         step.thresholds, step.both, step.signed, step.local, step.normalised, rate_W, rate_theta, step.batch,
         step.summed, step.by_reward, step.following, step.told, step.regression, step.target, step.alpha, step.stride,
-        step.beta, step.average,
+        step.beta, step.from_zero,
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def take_step(plan, step, nets, counts, factor, V, label, targets, uniform, temp
     counts, factor  what the stream has shown (`Following.counts`), and units of the states
     n               column of the row in the log `out`
     U               work space, shape (1, n_states)
-    others          as in `learn`, for one episode
+    others          as in `learn_all`, for one episode
     """
     for i in range(len(V)):
         U[0, i] = V[i] * factor[i]
@@ -100,4 +100,4 @@ def take_step(plan, step, nets, counts, factor, V, label, targets, uniform, temp
         now = _with_rates(step, rate_W, rate_theta)
     factors, unscaled = np.full(1, np.float32(heat)), np.zeros((2, 0), np.float32)
     none, first = (np.zeros((0, 4)), np.zeros((0, 1), np.float32)), np.intp(0)  # a plain 0 is compiled for on its own
-    learn(now, nets, U, unscaled, label, targets, uniform, temperature, factors, *none, n_in_batch, first, out, n)
+    learn_all(now, nets, U, unscaled, label, targets, uniform, temperature, factors, *none, n_in_batch, first, out, n)

@@ -208,7 +208,7 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
     factor      (n_states,): units of the states, changed in place where they follow
     aims, told  how targets are scaled, and targets as they came, shape (n, n_outputs); (n, 0) where classes are
     U           work space, shape (1, n_states)
-    others      as in `learn`, which takes the steps
+    others      as in `learn_all`, which takes the steps
     """
     counts = stream.counts
     for n in range(len(V)):

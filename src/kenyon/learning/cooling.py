@@ -7,18 +7,17 @@ from numpy.typing import NDArray
 
 TO_THE_END = ("linear", "sqrt")  # over a known number of episodes: as the share of them that is left, or its root
 KINDS = (*TO_THE_END, "power")  # with the number of episodes seen, whatever may come
+UNCHANGED = np.ones(1, np.float32)  # for all episodes
 POWER, PACE = 0.5, 10_000  # of "power": the exponent, and its horizon by default, in episodes
 
 
 def factors(kind: str | None, horizon: int | None, episode: int, n: int) -> NDArray[np.float32]:
-    """Return the factors on the steps of the next n episodes, of which the first is number `episode`.
+    """Return the factors on the steps of the next n episodes, of which the first is number `episode`; or one for all.
 
     After its last episode a learner that cools to the end goes on with the step that it had there.
     """
     if kind is None:
-        factors = np.empty(n, np.float32)
-        factors.fill(1)  # in half of the time that np.ones takes for one
-        return factors
+        return UNCHANGED
     if kind == "power":
         horizon = horizon or PACE
     if horizon is None:

@@ -25,7 +25,7 @@ from kenyon.learning import cooling, metropolis
 from kenyon.learning.failures import check_costs, check_silence
 from kenyon.learning.metropolis import NONE_DUE
 from kenyon.learning.protocol import Info, Source
-from kenyon.learning.rules import QLearning, Regression, Supervised
+from kenyon.learning.rules import QLearning, Regression, Schedule, Supervised
 from kenyon.learning.state import ROWS, Percentile, State, fixed_start, unit_thresholds
 from kenyon.learning.switches import DEPENDENT, Default, acting, settle
 from kenyon.readout import CODES, ON_OFF, SIGNED, Readout, encoded
@@ -34,7 +34,7 @@ NO_TARGETS = np.zeros((0, 0), np.float32)  # for the kernel, when labels are cla
 HALVINGS = 20  # how often callers halve the steps of a learner that diverges before they give up
 WORDS = {  # what these settings may say
     "batch_cost": ("mean", "sum"),
-    "average_start": tuple(metropolis.AVERAGES),
+    "average_start": ("first", "zero"),
     "acting": ("current", "both"),
     "scaling": ("centred", "standardised"),
     "cooling": cooling.KINDS,
@@ -195,7 +195,7 @@ class Learner:
             raise ValueError("rule must be QLearning() or Supervised() for a learner to act, not Regression()")
         V = _checks.single("states", _checks.states(V, self._own(state).n_neurons))
         actions, code = np.empty(len(V), np.intp), (bool(self.thresholds), state.sides == 2, self.code == SIGNED)
-        act(*code, state.nets, V, state.scaling, *self._choices(state, len(V), 1), actions)
+        act(*code, tuple(state.nets), V, state.scaling, *self._choices(state, len(V), 1), actions)
         return actions
 
     def learn(
@@ -238,7 +238,7 @@ class Learner:
         given = labels, targets, *self._choices(state, n, n_choosing), cooled, due.table, due.shifts, seen
         done, well, silent = 0, False, state.silent > 0
         while not well:
-            done, well, active = learn(step, nets, V, state.scaling, *given, done, out, 0)
+            done, well, active = learn(tuple(step), tuple(nets), V, state.scaling, *given, done, tuple(out), 0)
             silent = silent or not active
             if not well:
                 self._labels(labels, n, nets.W.shape[1])
@@ -252,8 +252,14 @@ class Learner:
 
     def _choices(self, state: State, n: int, n_choosing: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the random numbers of the next n choices, of as many networks, and their temperatures."""
-        uniforms = state.source.uniforms("choice", state.episode, n, n_choosing)
-        return uniforms, self.rule.temperatures(state.episode, n)
+        uniforms, fixed = state.source.uniforms("choice", state.episode, n, n_choosing), self._temperature
+        return uniforms, self.rule.temperatures(state.episode, n) if fixed is None else fixed
+
+    @cached_property
+    def _temperature(self) -> NDArray[np.float64] | None:
+        """That of all choices, unless it has a schedule."""
+        changes = isinstance(getattr(self.rule, "temperature", None), Schedule)
+        return None if changes else self.rule.temperatures(0, 1)
 
     def over(self, n_episodes: int) -> Self:
         """Return this learner for a run of so many episodes: its horizon, if it cools to the end and has none."""
@@ -337,7 +343,7 @@ class Learner:
             1.0 / (self.period or DEPENDENT["period"].default),  # without a search, nothing reads the average
             self.stride if self.search else 0,
             float(self.beta or 0.0),
-            metropolis.AVERAGES[self.average_start or "first"],
+            self.average_start == "zero",
         )
 
     @property
@@ -370,7 +376,7 @@ class Learner:
     def _propose(self, state: State) -> State:
         """Make the first proposal of a search."""
         shift, (move,) = metropolis.shifts(state, self.search or "global", self.sigma or 0.0, 0, 1)
-        propose(state.nets.W, state.nets.theta, state.nets.running, 0, shift[0], self._switches.average)
+        propose(state.nets.W, state.nets.theta, state.nets.running, 0, shift[0], self._switches.from_zero)
         return state._replace(proposed=state.theta_g + move)
 
 

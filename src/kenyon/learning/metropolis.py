@@ -11,8 +11,6 @@ from kenyon.kernels.search import COST, KEPT, PROPOSED_COST, UNIFORM
 from kenyon.learning.protocol import Proposal
 from kenyon.learning.state import State
 
-AVERAGES = {"first": np.nan, "zero": 0.0}  # where running averages start, as the kernel takes it
-
 
 class Decisions(NamedTuple):
     """Decisions that fall due in some episodes, as the kernel takes them and fills them in."""

@@ -23,6 +23,7 @@ from kenyon import _checks, _seeding
 from kenyon.kernels.learning import Networks, episode_log, learn, networks
 from kenyon.kernels.reading import NO_SCALING
 from kenyon.kernels.search import accept, propose
+from kenyon.learning.cooling import UNCHANGED
 from kenyon.learning.learners import NO_TARGETS, Learner
 from kenyon.learning.metropolis import NONE_DUE, independent
 from kenyon.learning.protocol import Diverged, Source
@@ -158,10 +159,10 @@ class _Starts:
         while first < n:
             last = min(n, first + stride - self.episode % stride)
             episodes = batch.states[first:last], NO_SCALING, batch.labels[first:last], NO_TARGETS
-            cooled = np.ones(last - first, np.float32)
             log, n_in_batch = episode_log(len(self.nets.W), last - first), self.episode % self.learner.batch
             choices = self._choices(last - first)
-            learn(self.step, self.nets, *episodes, *choices, cooled, *NONE_DUE[:2], n_in_batch, 0, log, 0)
+            parts = tuple(self.step), tuple(self.nets), *episodes, *choices, UNCHANGED, *NONE_DUE[:2]
+            learn(*parts, n_in_batch, 0, tuple(log), 0)
             self.episode += last - first
             if self.episode % stride == 0:
                 self._decide()
@@ -199,7 +200,7 @@ class _Starts:
             self.nets.theta[2 * i, on] = self.theta_g[i]
             for side in off:
                 self.nets.theta[2 * i, side] = self.initial[i, side] + np.float32(self.theta_g[i] - self.starts[i])
-            propose(self.nets.W, self.nets.theta, self.nets.running, i, delta, self.step.average)
+            propose(self.nets.W, self.nets.theta, self.nets.running, i, delta, self.step.from_zero)
             self.proposed[i] = self.theta_g[i] + float(delta[on].mean(dtype=np.float64))
 
     def _decide(self) -> None:
