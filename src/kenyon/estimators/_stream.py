@@ -83,11 +83,12 @@ def with_classes(training: Training, places: NDArray[np.intp], n_classes: int) -
     state, following = with_outputs(training.state, places, n_classes), training.following
     if state is None:
         return None
-    if following is not None and len(following.memory.told) > 0 and len(places) > 0:
-        memory = following.memory
-        past = with_outputs(training.past, places, n_classes).nets
-        told = places[memory.told.astype(np.intp)].astype(np.float64)
-        following = following._replace(memory=memory._replace(told=told, W=past.W))
+    if following is not None and len(following.memory.told) > 0:
+        memory, W = following.memory, with_outputs(training.past, places, n_classes).nets.W
+        told = places[memory.told.astype(np.intp)].astype(np.float64) if len(places) else memory.told
+        shares = np.zeros((len(told), W.shape[1]), np.float32)
+        shares[:, places] = memory.shares[:, : len(places)]
+        following = following._replace(memory=memory._replace(told=told, shares=shares, W=W))
     return training._replace(state=state, following=following)
 
 
