@@ -242,6 +242,17 @@ def recursive_thresholds(V, wanted, theta, lam, p, size):
     return W, theta, p, np.array(costs)
 
 
+def learn_again(W, shares, x, labels, order, target, ridge):
+    """Take the steps towards a ridge regression of rows x, in place: rows modulo their number in this order."""
+    for number in order:
+        i = number % len(x)
+        penalty = ridge * (x[i] ** 2).sum()
+        e = target * (np.arange(len(W)) == labels[i]) - W @ x[i] - penalty * shares[i]
+        rate = 1 / ((x[i] ** 2).sum() + penalty)
+        W += rate * np.outer(e, x[i])
+        shares[i] += rate * e
+
+
 def drifts(bad, forgetting):
     """Return after which rows a stream has drifted, and with how many: CUSUM over the rows since the last time."""
     found, first, S, since = [], 0, 0.0, 0

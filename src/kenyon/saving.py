@@ -21,7 +21,7 @@ from kenyon._files import write_whole
 from kenyon._version import __version__
 from kenyon.learning.switches import acting
 
-MODEL_FORMAT = 6  # of the files; the only one that is read
+MODEL_FORMAT = 7  # of the files; the only one that is read
 KEY = "kenyon"
 MAX_TEXT_BYTES = 2**28  # limit for the names of all classes together
 LEARNERS = "Composed GradientThresholds GradientWeights Learner Metropolis Normalised"

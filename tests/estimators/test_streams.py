@@ -7,9 +7,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import kenyon as kn
-from kenyon.kernels.drift import AGAIN, REMEMBERED
+from kenyon.kernels.drift import AGAIN, REMEMBERED, RIDGE
 from kenyon.kernels.stream_steps import DRIFTED, SEEN, WEIGHT
 from kenyon.kernels.stream_steps import ROWS as N_ROWS
+from tests import naive
 from tests.estimators.data import sines
 
 ROWS = {"random_state": 0}
@@ -291,22 +292,23 @@ def test_a_few_rows_are_enough_after_a_drift():
     assert model.score(X[n:], y[n:]) > slow.score(X[n:], y[n:]) + 0.2
 
 
-def test_after_a_drift_the_rows_since_then_are_learned_again_at_steps_that_cool():
+def test_after_a_drift_the_rows_since_then_are_learned_again_as_the_oracle_does():
     X, y = blobs(400)
     model, y, n = after_a_drift(X, y)
-    plain = copy.deepcopy(model)
-    counts = plain._training.following.counts
-    since, counts[DRIFTED] = int(counts[DRIFTED]) + 1, 0.0
+    state, (counts, *_, memory) = copy.deepcopy(model._training[1::4])
+    n_states, since, last = state.n_neurons, int(counts[DRIFTED]) + 1, int(counts[N_ROWS]) + 1
+    theta, before = model.theta_.copy(), counts[WEIGHT]
     model.learn_one(X[n], y[n])
-    plain.learn_one(X[n], y[n])
-    weight, last = counts[WEIGHT], int(counts[N_ROWS])
-    for k in range(AGAIN):
-        m = n - (last * AGAIN + k) % since
-        counts[WEIGHT], counts[SEEN:] = weight + k, 0.0
-        plain.learn_one(X[m], y[m])
+    now, (counts, *_, kept) = model._training[1::4]
+    x = np.maximum(kept.states * model._training.units.factor - state.nets.theta[0, :n_states], 0)
+    memory.shares[last % REMEMBERED] = 0
+    order = [last, *(last - (last * AGAIN + k) % since for k in range(1, AGAIN))]
+    naive.learn_again(state.nets.W[0, :, :n_states], memory.shares, x, kept.told[:, 0], order, 10.0, float(RIDGE))
     assert since >= 3
-    np.testing.assert_array_equal(model.readout_.W, plain.readout_.W)
-    np.testing.assert_array_equal(model.theta_, plain.theta_)
+    np.testing.assert_allclose(now.nets.W[0], state.nets.W[0], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(kept.shares, memory.shares, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(model.theta_, theta)
+    assert counts[WEIGHT] == 0.99 * before + 1 + AGAIN
 
 
 def test_rows_are_learned_again_until_memory_is_full_of_them():

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from kenyon.kernels.drift import drifted
+import kenyon as kn
+from kenyon.kernels.drift import KEPT, RIDGE, drifted
+from kenyon.kernels.stream_steps import DRIFTED, ROWS
 from tests import naive
 
 
@@ -50,3 +52,20 @@ def test_a_drift_is_dated_to_where_it_began():
     times = [drifts_and_rows(np.concatenate([rows(0.05, 500, n), rows(0.8, 100, 100 + n)])) for n in range(20)]
     began = [next(n + 1 - since for n, since in found if n >= 500) for found in times]
     assert abs(np.median(began) - 500) <= 3
+
+
+def test_after_a_drift_weights_go_to_a_ridge_regression_of_the_rows_since_then():
+    rng, n = np.random.default_rng(0), 650
+    y = rng.integers(3, size=n)
+    X, told = 2 * np.eye(3, 6)[y] + rng.normal(size=(n, 6)), np.where(np.arange(n) < 600, y, (y + 1) % 3)
+    model = kn.ThresholdReadout("normalised", forgetting=0.99, random_state=0).fit(X[:400], told[:400])
+    state, (counts, *_, memory) = model.partial_fit(X[400:], told[400:])._training[1::4]  # in units that stay
+    assert 40 < counts[DRIFTED] <= 60
+    n_states, factor = state.n_neurons, model._training.units.factor
+    W, before = state.nets.W[0, :, :n_states], memory.W[0, :, :n_states]
+    x = np.maximum(memory.states * factor - state.nets.theta[0, :n_states], 0)
+    np.testing.assert_allclose(W, KEPT * before + memory.shares.T @ x, atol=1e-4)
+    rows = (int(counts[ROWS]) - np.arange(int(counts[DRIFTED]))) % len(x)
+    y_true = model._training.learner.rule.target * np.eye(len(W))[memory.told[rows, 0].astype(int)]
+    left = y_true - x[rows] @ W.T - RIDGE * (x[rows] ** 2).sum(axis=1)[:, None] * memory.shares[rows]
+    assert np.abs(left).mean() < 0.06 * y_true.max()

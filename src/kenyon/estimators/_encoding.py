@@ -88,6 +88,7 @@ class RunningScaling(NamedTuple):
 
     def take(self, steps: NDArray[np.float64], forgetting: float) -> None:
         """Take the steps of a series, shape (T, channels), into the statistics."""
+        check_width(steps.shape[1], len(self.moments.mean))
         take_series(KINDS.index(self.kind), self.moments, self.lows, self.highs, steps, forgetting)
 
 
@@ -175,6 +176,13 @@ class SeriesEncoder(NamedTuple):
     pooling: Pooling = Pooling((WORDS[0],))
     centred: bool = False  # show each series less its mean beside itself
 
+    def check(self) -> None:
+        """Refuse parts that do not fit together, as those of a file may not: kernels check nothing."""
+        n, reservoir, levels = len(self.scaling.shift), self.reservoir, self.pooling.levels
+        check_width(reservoir.n_inputs, 2 * n if self.centred else n + (reservoir.delays is None))
+        if levels is not None:
+            check_width(levels.shape[1], reservoir.n_neurons)
+
     @property
     def n_parts(self) -> int:
         """How many numbers are kept of each neuron."""
@@ -219,7 +227,6 @@ class SeriesEncoder(NamedTuple):
         scaling = self.scaling
         if isinstance(scaling, Scaling):
             return self.states(series, threads)
-        check_width(series.n_channels, len(scaling.shift))
         shown = []
         for values in series.values:
             steps = np.atleast_2d(np.asarray(values, np.float64))
@@ -233,6 +240,7 @@ class SeriesEncoder(NamedTuple):
         """Return what the channels are shown: scaled values and a constant, or the same values less their means."""
         scaled = self.scaling.apply(values)
         n_channels = scaled.shape[-1]
+        check_width(n_channels, len(self.scaling.shift))
         if self.reservoir.n_inputs == n_channels:  # its neurons have a bias
             return scaled
         if self.centred:
@@ -268,6 +276,7 @@ class RowEncoder(NamedTuple):
     def states(self, rows: Series, threads: int) -> NDArray[np.float32]:
         """Return the features as the readout sees them."""
         z = self.scaling.apply(rows.values)
+        check_width(z.shape[1], len(self.scaling.shift))
         states = np.empty((len(z), self.width), np.float32)
         states[:, : z.shape[1]] = z
         expand(states, z.shape[1], self.both_signs, self.random, self.constant)

@@ -53,6 +53,8 @@ class StepEncoder(NamedTuple):
         """Refuse parts that do not fit together, as those of a file may not: kernels check nothing."""
         for part in self.scaling:
             check_width(len(part), self.reservoir.n_inputs)
+        if self.reservoir.delays is not None:
+            raise ValueError("a reservoir with delays cannot be followed step by step")
 
     @property
     def width(self) -> int:

@@ -44,6 +44,14 @@ class Pooling(NamedTuple):
     stretches: int = 1  # that means, shares and sums are those of
     even: bool = False  # give shares in units in which all vary about equally
 
+    def check(self) -> None:
+        """Refuse parts that do not fit together, as those of a file may not: kernels check nothing."""
+        n_levels, known = len(self.percentiles), all(_part(part) == part for part in self.parts)
+        levels = np.zeros((n_levels, 0), np.float32) if self.levels is None else self.levels
+        known = known and isinstance(self.stretches, int) and self.stretches >= 1
+        if not known or levels.dtype != np.float32 or levels.ndim != 2 or len(levels) != n_levels:
+            raise ValueError("inconsistent pooling")
+
     @property
     def plain(self) -> bool:
         """Whether only the last state is kept."""

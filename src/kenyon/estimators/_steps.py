@@ -50,6 +50,8 @@ class StepsPart(StreamingEstimator):
             scaling.take(steps, self.forgetting)
         fed: dict[Hashable, NDArray[np.float32]] = self.__dict__.setdefault("_fed", {})
         V = fed.setdefault(key, np.zeros((1, reservoir.n_neurons), np.float32))
+        if V.shape != (1, reservoir.n_neurons) or V.dtype != np.float32:
+            raise ValueError("inconsistent model: a series under way has states of other neurons")
         room = self.__dict__.setdefault("_room", room_for_one(reservoir._networks, reservoir.n_inputs))
         if not go_on(reservoir._sorted, self.encoder_.inputs(steps), room, V):
             del fed[key]

@@ -19,10 +19,10 @@ from kenyon.estimators._training import SHARE, Targets, Training, Units, endless
 from kenyon.kernels.drift import empty_memory, no_memory
 from kenyon.kernels.learning import Step, episode_log
 from kenyon.kernels.one_episode import plain, simulate_one
-from kenyon.kernels.one_row import learn_row, outputs_row, shown_row, standardised_row
+from kenyon.kernels.one_row import learn_plain, outputs_row, shown_row, standardised_row
 from kenyon.kernels.running import no_moments, no_percentiles
 from kenyon.kernels.stream_steps import BY_LARGEST, BY_MEAN, N_COUNTS, Aims, Plan
-from kenyon.kernels.streams import COMMON, LARGEST_VALUE, PER_STATE, Following, learn_rows
+from kenyon.kernels.streams import COMMON, LARGEST_VALUE, PER_STATE, Following
 from kenyon.learning.cooling import TO_THE_END, factors
 from kenyon.learning.failures import check_silence
 from kenyon.learning.growth import with_outputs
@@ -84,11 +84,12 @@ def with_classes(training: Training, places: NDArray[np.intp], n_classes: int) -
     state, following = with_outputs(training.state, places, n_classes), training.following
     if state is None:
         return None
-    if following is not None and len(following.memory.told) > 0 and len(places) > 0:
-        memory = following.memory
-        past = with_outputs(training.past, places, n_classes).nets
-        told = places[memory.told.astype(np.intp)].astype(np.float64)
-        following = following._replace(memory=memory._replace(told=told, W=past.W))
+    if following is not None and len(following.memory.told) > 0:
+        memory, W = following.memory, with_outputs(training.past, places, n_classes).nets.W
+        told = places[memory.told.astype(np.intp)].astype(np.float64) if len(places) else memory.told
+        shares = np.zeros((len(told), W.shape[1]), np.float32)
+        shares[:, places] = memory.shares[:, : len(places)]
+        following = following._replace(memory=memory._replace(told=told, shares=shares, W=W))
     return training._replace(state=state, following=following)
 
 
@@ -124,15 +125,28 @@ def learn(
     told = np.asarray(targets, np.float64) if regression else np.zeros((n, 0))
     uniforms = np.zeros((n, 0)) if regression else state.source.uniforms("choice", state.episode, n, 1)
     out, temperatures = episode_log(1, n), learner.rule.temperatures(state.episode, n)
-    arguments = plan(training, scaled, forgetting), learner.kernel_step(state), state.nets, training.following
-    episodes = V, labels, told, uniforms, temperatures, state.episode % learner.batch
-    taken = learn_rows(*arguments, training.units.factor, aims, *episodes, out, np.empty((1, V.shape[1]), np.float32))
+    rows = V, labels, told, uniforms, temperatures, state.episode % learner.batch
+    arguments = *_parts(training, aims, scaled, forgetting), *rows, tuple(out)
+    taken = learn_plain(*arguments, np.empty((1, V.shape[1]), np.float32))
     check_taken(training, taken, n)
     state = state._replace(episode=state.episode + n)
     loud = np.where(V.any(axis=1), out.norm2[0], np.float32(1))  # where nothing varies yet, nobody is silenced
     state = check_silence(learner, state, V, loud)
     result = out.cost[0] if regression else out.correct[0]
     return training._replace(state=state, seen=training.seen + n), float(result.sum(dtype=np.float64))
+
+
+def _parts(training: Training, aims: Aims, scaled: bool, forgetting: float) -> tuple[Any, ...]:
+    """Return all that learns, follows and remembers, as the kernel takes it."""
+    learner: Any = training.learner
+    state, following = training.state, training.following
+    assert following is not None
+    how = plan(training, scaled, forgetting), learner.kernel_step(state), state.nets
+    seen = following.moments, following.on, following.off, following.memory
+    return (
+        *(tuple(part) for part in how), following.counts, following.starts, *(tuple(part) for part in seen),
+        training.units.factor, (tuple(aims.moments), aims.shift, aims.scale),
+    )  # fmt: skip
 
 
 def _check_fit(training: Training, width: int, aims: Aims) -> None:
@@ -160,20 +174,14 @@ class Live:
         self.learner = own
         self.codes: dict[Any, int] = {}  # of the labels
         self.rank = 1  # dimensions of a row, or of a series
-        state, following = self.training.state, self.training.following
-        assert following is not None
+        state = self.training.state
         _check_fit(self.training, encoder.width, aims)
         self.V, U = np.zeros((1, encoder.width), np.float32), np.zeros((1, encoder.width), np.float32)
         self.row, self.y = np.zeros((1, len(encoder.scaling.shift))), np.zeros(state.n_outputs)
         self.label, self.told, self.out = np.zeros(1, np.intp), np.zeros((1, len(aims.shift))), episode_log(1, 1)
         step: Step = own.kernel_step(state)
-        how = plan(self.training, scaled, forgetting), step, state.nets
-        seen = following.moments, following.on, following.off, following.memory
-        self._learn_from = (
-            *(tuple(part) for part in how), following.counts, following.starts, *(tuple(part) for part in seen),
-            training.units.factor, (tuple(aims.moments), aims.shift, aims.scale), self.V, self.label, self.told,
-            np.zeros((1, 0)), np.ones(1),
-        )  # fmt: skip
+        row = self.V, self.label, self.told, np.zeros((1, 0)), np.ones(1)
+        self._learn_from = *_parts(self.training, aims, scaled, forgetting), *row
         self._log_to = tuple(self.out), U
         weights = state.nets.W, state.nets.theta, training.units.factor
         self._read_from = step.thresholds, step.both, step.signed, *weights, self.V, self.y
@@ -224,7 +232,7 @@ class Live:
         """Learn from the states written last, whose label or targets are in `label` or `told`."""
         training = self.training
         state = training.state
-        check_taken(training, learn_row(*self._learn_from, state.episode % self.learner.batch, *self._log_to), 1)
+        check_taken(training, learn_plain(*self._learn_from, state.episode % self.learner.batch, *self._log_to), 1)
         silent, state = state.silent, state._replace(episode=state.episode + 1, silent=0)
         if self.out.norm2[0, 0] == 0 and self.V.any():
             state = check_silence(self.learner, state._replace(silent=silent), self.V, self.out.norm2[0])

@@ -117,6 +117,7 @@ class Training(NamedTuple):
             return True
         n_outputs, shapes = self.state.n_outputs, [part.shape for part in (memory.W, memory.theta)]
         fits = memory.states.shape[1] == self.state.n_neurons and shapes == [part.shape for part in self.state.nets[:2]]
+        fits = fits and memory.shares.shape[1] == memory.W.shape[1]
         if isinstance(getattr(self.learner, "rule", None), Regression):
             return fits and memory.told.shape[1] == n_outputs
         return fits and memory.told.shape[1] == 1 and bool(((memory.told >= 0) & (memory.told < n_outputs)).all())

@@ -17,8 +17,14 @@ rows that count. Then only a share KEPT of the weights is left. All outputs shri
 prediction; but the weights no longer stand in the way of what rows say from now on.
 
 The drift began with the first row of those that S sums up, or LATEST rows ago. The rows since then are few, and are all
-that is known: so they are learned again, AGAIN of them with every row that follows, in turn, until memory is full of
-them. Steps begin anew, and cool with each time that a row is learned.
+that is known. So until memory is full of them weights go to where a ridge regression of these rows has them: AGAIN of
+the rows are learned again with every one that follows, the newest first, then all in turn, by
+
+    e = y_true - y - lambda a,    W += e x^T / (|x|^2 + lambda),    a += e / (|x|^2 + lambda)
+
+where a, which begins at 0, is the row's share in the weights, and lambda is RIDGE times the usual |x|^2 (dual
+coordinate ascent, Shalev-Shwartz & Zhang 2013: in the end lambda a = y_true - y for all rows). Thresholds wait
+meanwhile, and so does the learner's own step, which then goes on as cool as if it had learned as often.
 
 A false alarm is noticed by what it costs. As long as rows are learned again, each is also answered by the weights from
 before the drift. If these had been better, by more than silence costs in DOUBT rows, they are taken back.
@@ -31,17 +37,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kenyon.kernels.learning import Networks
-from kenyon.kernels.stream_steps import DRIFTED, LEAD, MEAN, SEEN, WEIGHT, cooled, one_log, scaled, take_step
+from kenyon.kernels.reading import read, room_for
+from kenyon.kernels.steps import learn_at_once
+from kenyon.kernels.stream_steps import DRIFTED, LEAD, MEAN, SEEN, WEIGHT, scaled
 from kenyon.kernels.stream_steps import ROWS as N_ROWS
 
 BAD, ROWS = 2.0, 4.0  # rows counted in from the start
 RISE = 1.0 / 3.0  # of the way from p to 1, for q
 KEPT = np.float32(0.1)  # of the weights, after a drift
-AGAIN = 10  # rows learned again with every row after a drift
+AGAIN = 20  # rows learned again with every row after a drift
+RIDGE = np.float32(0.7)  # lambda, in usual |x|^2
 REMEMBERED = 200  # rows in memory
 LATEST = 100.0  # rows since a drift when it is noticed: at most, so that as many more are learned again
-DOUBT = 10.0  # rows of silence
-FIRST = np.intp(0)  # place of a row alone in its batch and its log; a plain 0 would be compiled for again
+DOUBT = 7.0  # rows of silence
 WORST = 2.0  # cost of a row in comparisons, in those of silence: no single one decides
 
 
@@ -53,39 +61,41 @@ class Memory(NamedTuple):
 
     states: NDArray[np.float32]  # (REMEMBERED, n_states)
     told: NDArray[np.float64]  # (REMEMBERED, n_told): the number of the class, or the targets
+    shares: NDArray[np.float32]  # (REMEMBERED, n_classes): a
     W: NDArray[np.float32]  # as in `Networks`
     theta: NDArray[np.float32]
 
     def check(self) -> None:
         """Refuse arrays that do not fit together, as those of a file may not: kernels check nothing."""
-        fits = [part.ndim for part in self] == [2, 2, 3, 2] and len(self.told) in (0, REMEMBERED)
-        fits = fits and len(self.states) == len(self.told)
+        fits = [part.ndim for part in self] == [2, 2, 2, 3, 2] and len(self.told) in (0, REMEMBERED)
+        fits = fits and len(self.states) == len(self.told) == len(self.shares)
         if len(self.told) == 0:
             fits = fits and self.W.shape == (0, 0, 0) and self.theta.shape == (0, 0)
-        if not fits or [np.dtype(part.dtype).str for part in self] != ["<f4", "<f8", "<f4", "<f4"]:
+        if not fits or [np.dtype(part.dtype).str for part in self] != ["<f4", "<f8", *["<f4"] * 3]:
             raise ValueError("inconsistent memory")
 
 
 def no_memory(n_states: int) -> Memory:
     """Return the memory of a stream that forgets nothing."""
-    nothing = np.zeros((0, n_states), np.float32)
-    return Memory(nothing, np.zeros((0, 1)), np.zeros((0, 0, 0), np.float32), np.zeros((0, 0), np.float32))
+    nothing, none = np.zeros((0, n_states), np.float32), np.zeros((0, 0), np.float32)
+    return Memory(nothing, np.zeros((0, 1)), none, np.zeros((0, 0, 0), np.float32), none)
 
 
 def empty_memory(n_states: int, n_told: int, nets: Networks) -> Memory:
     """Return a memory before the first row."""
     rows = np.zeros((REMEMBERED, n_states), np.float32), np.zeros((REMEMBERED, n_told))
-    return Memory(*rows, np.zeros_like(nets.W), np.zeros_like(nets.theta))
+    shares = np.zeros((REMEMBERED, nets.W.shape[1]), np.float32)
+    return Memory(*rows, shares, np.zeros_like(nets.W), np.zeros_like(nets.theta))
 
 
-@njit(inline="always")  # otherwise it is compiled again with all that it calls
+@njit
 def watch(plan, step, nets, counts, memory, factor, aims, row, U):
     """Take a row that has just been learned into memory; notice a drift, and learn again from the rows since then.
 
-    row         its states and, shape (1,), its label; its targets; the temperature; what it cost before; and its |x|^2
+    row         its states and, shape (1,), its label; its targets; what it cost before; and its |x|^2
     others      as in `take_step`
     """
-    V, label, told, temperature, cost, norm2 = row
+    V, label, told, cost, norm2 = row
     _remember(memory, counts, V, label[0], told, step.regression)
     if counts[DRIFTED] > 0 and step.batch == 1:
         _doubt(plan, step, nets, counts, memory, factor, aims, row, U)
@@ -95,52 +105,92 @@ def watch(plan, step, nets, counts, memory, factor, aims, row, U):
     since = drifted(counts[SEEN:], cost > silence * max(1.0, norm2 / usual), plan.forgetting)
     if since > 0:
         if counts[DRIFTED] == 0:
-            memory.W[:], memory.theta[:] = nets.W, nets.theta
-        nets.W[0] *= KEPT
+            _put(nets.W, memory.W)
+            _put(nets.theta, memory.theta)
+        weights = nets.W[0].reshape(-1)
+        for i in range(len(weights)):
+            weights[i] *= KEPT
+        memory.shares[:] = 0
         counts[WEIGHT], counts[DRIFTED], counts[LEAD] = 0.0, min(since, LATEST), DOUBT
     if counts[DRIFTED] > 0 and step.batch == 1:
-        _learn_again(plan, step, nets, counts, memory, factor, aims, temperature, U)
+        _learn_again(step, nets, counts, memory, factor, aims, U)
+
+
+@njit
+def _put(values, into):
+    """Copy numbers one by one: Numba takes seconds to compile an assignment of arrays, for the sake of its error."""
+    given, own = values.reshape(-1), into.reshape(-1)
+    for i in range(len(own)):
+        own[i] = given[i]
 
 
 @njit
 def _remember(memory, counts, V, label, told, regression):
     """Put a row into memory; a drift that began with the row that it replaces is over."""
     place = int(counts[N_ROWS]) % len(memory.told)
-    memory.states[place] = V
+    _put(V, memory.states[place])
+    memory.shares[place] = 0
     if regression:
-        memory.told[place] = told
+        _put(told, memory.told[place])
     else:
         memory.told[place, 0] = label
     if counts[DRIFTED] > 0:
         counts[DRIFTED] = counts[DRIFTED] + 1.0 if counts[DRIFTED] < len(memory.told) else 0.0
 
 
-@njit(inline="always")  # otherwise it is compiled again with all that it calls
+@njit
+def _room(nets, step, U):
+    return room_for(U, np.zeros((2, 0), np.float32), step.both, nets.W.shape[1])
+
+
+@njit
+def _answer(step, nets, factor, aims, V, label, told, U, room, e):
+    """Let a network answer a row, and write its errors to `e`; return |x|^2."""
+    for i in range(len(V)):
+        U[0, i] = V[i] * factor[i]
+    norm2 = read(U, 0, np.zeros((2, 0), np.float32), nets, 0, step.thresholds, step.both, step.signed, False, room)
+    targets = scaled(step, nets, aims, told)
+    for j in range(len(e)):
+        right = step.target if j == label and not step.regression else np.float32(0)
+        e[j] = targets[0, j] + right - room.y[j]
+    return norm2
+
+
+@njit
 def _doubt(plan, step, nets, counts, memory, factor, aims, row, U):
     """Let the weights from before the drift answer a row, and take them back if they have cost less so far."""
-    V, label, told, temperature, cost, _ = row
+    V, label, told, cost, _ = row
     past = Networks(memory.W, memory.theta, memory.W, memory.theta, np.zeros((1, 2)), np.zeros(1))
-    out, targets, nobody = one_log(), scaled(step, nets, aims, told), np.zeros((1, 0))
-    take_step(plan, step, past, counts, factor, V, label, targets, nobody, temperature, 0.0, FIRST, out, FIRST, U)
+    room, e, then = _room(nets, step, U), np.empty(nets.W.shape[1], np.float32), np.float32(0)
+    _answer(step, past, factor, aims, V, label[0], told, U, room, e)
+    for error in e:
+        then += error * error
     silence = np.float64(step.target) ** 2
-    counts[LEAD] += min(out.cost[0, 0] / silence, WORST) - min(cost / silence, WORST)
+    counts[LEAD] += min(then / silence, WORST) - min(cost / silence, WORST)
     if counts[LEAD] < 0:
-        nets.W[:], nets.theta[:] = memory.W, memory.theta
+        _put(memory.W, nets.W)
+        _put(memory.theta, nets.theta)
         counts[WEIGHT] = (1.0 - plan.forgetting ** counts[N_ROWS]) / (1.0 - plan.forgetting)
         counts[DRIFTED:] = 0.0
 
 
-@njit(inline="always")  # otherwise it is compiled again with all that it calls
-def _learn_again(plan, step, nets, counts, memory, factor, aims, temperature, U):
+@njit
+def _learn_again(step, nets, counts, memory, factor, aims, U):
     """Learn from some of the rows since the drift."""
     since, last = max(int(min(counts[DRIFTED], len(memory.told))), 1), int(counts[N_ROWS])
-    out, label, nobody = one_log(), np.zeros(1, np.intp), np.zeros((1, 0))
+    n_classes = nets.W.shape[1]
+    room, e = _room(nets, step, U), np.empty(n_classes, np.float32)
     for k in range(AGAIN):
-        place = (last - (last * AGAIN + k) % since) % len(memory.told)
-        V, told, heat = memory.states[place], memory.told[place], cooled(plan, counts)
-        targets = scaled(step, nets, aims, told if step.regression else told[:0])
-        label[0] = 0 if step.regression else int(told[0])
-        take_step(plan, step, nets, counts, factor, V, label, targets, nobody, temperature, heat, FIRST, out, FIRST, U)
+        place = (last - ((last * AGAIN + k) % since if k > 0 else 0)) % len(memory.told)
+        V, told, share = memory.states[place], memory.told[place], memory.shares[place]
+        label, told = (0, told) if step.regression else (int(told[0]), told[:0])
+        norm2 = _answer(step, nets, factor, aims, V, label, told, U, room, e)
+        ridge = RIDGE * (np.float32(counts[MEAN]) if counts[MEAN] > 0 else norm2)
+        rate = np.float32(1) / (norm2 + ridge) if norm2 > 0 else np.float32(0)
+        for j in range(n_classes):
+            e[j] -= ridge * share[j]
+            share[j] += rate * e[j]
+        learn_at_once(nets, 0, 0, n_classes, (rate, np.float32(0)), room.x, e, False)
         counts[WEIGHT] += 1.0
 
 

@@ -1,4 +1,4 @@
-"""The kernels of `streams` for a single row.
+"""The kernels of streams as they are called for single rows, and learning for any number of them.
 
 Most of the time of a call would go into telling Numba what named tuples are; these take plain ones instead.
 """
@@ -49,7 +49,7 @@ def shown_row(kind, moments, lows, highs, steps, forgetting, takes, largest, out
 
 
 @kernel
-def learn_row(
+def learn_plain(
     plan,
     step,
     nets,
@@ -62,10 +62,10 @@ def learn_row(
     factor,
     aims,
     V,
-    label,
+    labels,
     told,
-    uniform,
-    temperature,
+    uniforms,
+    temperatures,
     place,
     out,
     U,
@@ -76,7 +76,7 @@ def learn_row(
     own = Aims(Moments(*target_moments), shift, scale)
     networks, log = Networks(*nets), EpisodeLog(*out)
     return learn_rows(
-        Plan(*plan), Step(*step), networks, stream, factor, own, V, label, told, uniform, temperature, place, log, U
+        Plan(*plan), Step(*step), networks, stream, factor, own, V, labels, told, uniforms, temperatures, place, log, U
     )
 
 

@@ -55,7 +55,8 @@ class Percentiles(NamedTuple):
     def check(self) -> None:
         """Refuse arrays that do not fit together."""
         shapes = [(1,), (1,), (len(self.heights), MARKERS), (len(self.heights), MARKERS)]
-        if [part.shape for part in self] != shapes or any(part.dtype != np.float64 for part in self):
+        fits = [part.shape for part in self] == shapes and all(part.dtype == np.float64 for part in self)
+        if not fits or not 0.0 <= self.share[0] <= 1.0 or not 0.0 <= self.rows[0] < np.inf:
             raise ValueError("inconsistent percentiles")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from kenyon.kernels.learning import EpisodeLog, Step, learn_all
+from kenyon.kernels.learning import Step, learn_all
 from kenyon.kernels.running import Moments
 
 POWER = -0.5  # by which steps cool
@@ -37,12 +37,6 @@ class Plan(NamedTuple):
     share: float  # k: of thresholds in the step, or 0 if they do not learn
     forgetting: float
     pace: float  # in rows; 0: steps do not cool
-
-
-@njit
-def one_log():
-    """Return a log of one episode."""
-    return EpisodeLog(np.empty((1, 1), np.float32), np.empty((1, 1), np.bool_), np.empty((1, 1), np.float32))
 
 
 @njit

@@ -21,7 +21,7 @@ from kenyon.kernels.cache import kernel
 from kenyon.kernels.drift import Memory, watch
 from kenyon.kernels.reading import row_length_of
 from kenyon.kernels.running import Moments, Percentiles, last, percentile, take_moments, take_percentiles
-from kenyon.kernels.stream_steps import LARGEST, MEAN, N_COUNTS, ROWS, WEIGHT, cooled, scaled, take_step
+from kenyon.kernels.stream_steps import DRIFTED, LARGEST, MEAN, N_COUNTS, ROWS, WEIGHT, cooled, scaled, take_step
 
 LARGEST_VALUE = 1e100  # the square of such a value, summed over any number of rows, is finite
 SETTLED = 1000  # rows after which thresholds and sizes follow no longer
@@ -59,7 +59,8 @@ class Following(NamedTuple):
     def check(self) -> None:
         """Refuse arrays that do not fit together."""
         fits = self.counts.shape == (N_COUNTS,) and self.starts.ndim == 2 and len(self.starts) == 2
-        if not fits or self.counts.dtype != np.float64 or self.starts.dtype != np.float32:
+        fits = fits and self.counts.dtype == np.float64 and self.starts.dtype == np.float32
+        if not fits or not bool(((self.counts >= 0) & (self.counts < np.inf)).all()):
             raise ValueError("inconsistent stream")
 
 
@@ -200,7 +201,7 @@ def _follow_states(plan, step, nets, stream, factor, V, settling, U):
             _move_thresholds(nets.theta, stream.memory.theta, stream.off, -1.0, factor, stream.starts[1], place)
 
 
-@kernel
+@njit(inline="always")  # otherwise it is compiled again with all that it calls
 def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms, temperatures, n_in_batch, out, U):
     """Let a network learn from rows of states in order; return how many it took before its cost was not finite.
 
@@ -218,6 +219,8 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
             _follow_targets(plan, aims, told[n : n + 1], nets, stream.memory)
         label, uniform, temperature = labels[n : n + 1], uniforms[n : n + 1], temperatures[n : n + 1]
         targets, heat = scaled(step, nets, aims, told[n]), cooled(plan, counts)
+        if counts[DRIFTED] > 0 and step.batch == 1:
+            heat = 0.0  # the row is learned by `watch`
         take_step(
             plan, step, nets, counts, factor, V[n], label, targets, uniform, temperature, heat, n_in_batch, out, n, U
         )
@@ -228,7 +231,7 @@ def learn_rows(plan, step, nets, stream, factor, aims, V, labels, told, uniforms
         counts[WEIGHT] = plan.forgetting * counts[WEIGHT] + 1.0
         size = np.float64(out.norm2[0, n])
         if plan.forgetting < 1.0:
-            row = V[n], label, told[n], temperature, np.float64(out.cost[0, n]), size
+            row = V[n], label, told[n], np.float64(out.cost[0, n]), size
             watch(plan, step, nets, counts, stream.memory, factor, aims, row, U)
         if settling:
             counts[MEAN] += (size - counts[MEAN]) / counts[ROWS]

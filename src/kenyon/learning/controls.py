@@ -33,6 +33,13 @@ class RLSState(NamedTuple):
     source: Source
     theta: NDArray[np.float32] | None = None  # None: V itself is read
 
+    def check(self) -> None:
+        """Refuse arrays that do not fit together, as those of a file may not."""
+        n_classes, n = self.W.shape
+        fits = self.P.shape in ((n, n), (n_classes, n, n)) and self.W.dtype == self.P.dtype == np.float64
+        if not fits or not (self.theta is None or self.theta.shape == (n,)) or not isinstance(self.episode, int):
+            raise ValueError("inconsistent state of recursive least squares")
+
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveLeastSquares:

@@ -116,6 +116,6 @@ class State(NamedTuple):
         fits = [array.shape == shape for array, shape in zip(arrays, shapes, strict=True)]
         fits += [array.dtype == np.float32 for array in single] + [array.dtype == np.float64 for array in arrays[4:]]
         fits += [isinstance(count, int) for count in (self.n_neurons, self.n_outputs, self.episode, self.silent)]
-        fits += [self.sides in (1, 2), padded % LANES == 0, self.n_neurons > 0, rows >= ROWS]
+        fits += [self.sides in (1, 2), padded % LANES == 0, self.n_neurons > 0, rows >= max(ROWS, self.n_outputs)]
         if not all(fits) or padded < -(-self.places[-1].stop // LANES) * LANES:
             raise ValueError("inconsistent learner state")
