@@ -1,5 +1,5 @@
 # Every target sets itself up: make, python3 (>= 3.11) and a package index are all it needs.
-.PHONY: reproduce readings baseline controls capacity test test-lowest test-newest lock soak fuzz bench bench-data bench-streams bench-forecast examples example-rl docs dist format clean
+.PHONY: reproduce readings baseline controls capacity test lint kernels test-lowest test-newest lock soak fuzz bench bench-data bench-streams bench-forecast examples example-rl docs dist format clean
 PYTHON ?= python3
 BIN = .venv/bin
 TEST = bin/pytest --numprocesses 2 --dist loadfile
@@ -26,11 +26,18 @@ controls: .venv/.kenyon
 capacity: .venv/.kenyon
 	$(BIN)/python benchmarks/capacity.py $(ARGS)
 
+# Checks of the text take one core; meanwhile the other compiles kernels.
 test: .venv/.test
+	$(MAKE) --jobs 2 --output-sync lint kernels
+	.venv/$(TEST)
+
+lint: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	.venv/$(TEST)
+
+kernels: .venv/.test
+	$(BIN)/python tests/compile.py
 
 # The tests with the lowest versions that pyproject.toml allows (on Python 3.11; old packages warn about one another),
 # and with the newest available, without aeon, which holds Numba and NumPy back.

@@ -25,7 +25,7 @@ pytestmark = [  # scikit-learn's own, which its checks of estimators ask for
 ]
 LONG = settings.default.max_examples == settings.get_profile("long").max_examples
 tried = settings(
-    max_examples=settings.default.max_examples if LONG else 12,
+    max_examples=settings.default.max_examples if LONG else 8,
     derandomize=not LONG,
     deadline=None,
     database=None,
