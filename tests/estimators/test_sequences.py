@@ -196,3 +196,13 @@ def test_what_does_not_go_on_is_refused():
 def test_a_network_that_overflows_is_refused():
     with pytest.raises(ValueError, match="states exceed float32"):
         regressor(activation="relu", spectral_radius=1e12, leak_rate=1.0).fit(X, NUMBERS)
+
+
+def test_targets_far_beyond_the_first_are_refused_at_once():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((600, 2)), rng.random(600)
+    model = kn.SequenceRegressor(n_neurons=20, washout=5).partial_fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="y has targets more than"):
+        model.partial_fit(X[:20], np.full(20, 3e38))
+    np.testing.assert_array_equal(model.predict(X), before)

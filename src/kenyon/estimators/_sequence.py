@@ -93,6 +93,7 @@ class SequenceRegressor(RegressorMixin, SequencePart):
     def _check_same(self, targets: NDArray[Any]) -> None:
         if targets.size // len(targets) != self._n_outputs:
             raise ValueError(f"y has shape {targets.shape}, but the model was fitted to {self._n_outputs} outputs")
+        self._learned(targets)  # steps may wait before they are learned, but what is too large is refused now
 
     def _learned(self, targets: Targets) -> Targets:
         return scaled_targets(targets, self.target_shift_, self.target_scale_)
