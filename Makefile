@@ -28,7 +28,7 @@ capacity: .venv/.kenyon
 
 # Checks of the text take one core; meanwhile the other compiles kernels.
 test: .venv/.test
-	$(MAKE) --jobs 2 --output-sync lint kernels
+	$(MAKE) --jobs 2 lint kernels
 	.venv/$(TEST)
 
 lint: .venv/.test
