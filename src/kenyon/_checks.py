@@ -200,6 +200,8 @@ def labels(
     value: ArrayLike, n: int, n_classes: int | None, name: str = "labels", each: str = "row of states"
 ) -> NDArray[np.intp]:
     """Return `value` as `n` classes from 0 to n_classes - 1; of any number if that is None."""
+    if n_classes is None and type(value) is np.ndarray and value.shape == (n,) and value.dtype == np.intp:
+        return as_kernel_array(value, np.intp)
     expected = f"{n} integers, one per {each}"
     found = whole_numbers(name, value, expected, 1, n_classes)
     if len(found) != n:

@@ -350,7 +350,8 @@ class Reservoir:
         out = np.empty((len(series), series.shape[1] if trajectory else 1, self.n_neurons), np.float32)
         if len(series) <= FEW_EPISODES:
             few = _checks.single("inputs", series)
-            self._check_finite(all(run_alone(self._networks, s, V) for s, V in zip(few, out, strict=True)))
+            for k in range(len(few)):
+                self._check_finite(run_alone(self._networks, few[k], out[k]))
             return out if trajectory else out[:, 0]
 
         def job(chunk: slice) -> None:
@@ -390,17 +391,16 @@ class Reservoir:
         self._check_unedited()
         chunk = self._chunk(n_episodes, threads)
 
-        def pieces() -> Iterator[tuple[int, Batch, slice]]:
+        def pieces() -> Iterator[tuple[Batch, Episodes, slice]]:  # drawn here, while threads are at work
             for batches in chunks(n_episodes, batch_size * -(-chunk // batch_size)):  # a number of whole batches
-                n = batches.stop - batches.start
-                room = np.empty((n, self.n_neurons), np.float32), np.empty(n, np.intp), np.empty(n, np.intp)
-                yield from ((batches.start, Batch(*room), part) for part in chunks(n, chunk))
+                draw = task.draw(batches.stop - batches.start, seed, first=batches.start)
+                n, episodes = len(draw.items), task.episodes(draw)
+                whole = Batch(np.empty((n, self.n_neurons), np.float32), draw.labels, draw.items)
+                yield from ((whole, episodes.part(part), part) for part in chunks(n, chunk))
 
-        def job(piece: tuple[int, Batch, slice]) -> Batch | None:
-            first, whole, part = piece
-            draw = task.draw(part.stop - part.start, seed, first=first + part.start)
-            self._simulate(task.episodes(draw), whole.states[part, None])
-            whole.labels[part], whole.items[part] = draw.labels, draw.items
+        def job(piece: tuple[Batch, Episodes, slice]) -> Batch | None:
+            whole, episodes, part = piece
+            self._simulate(episodes, whole.states[part, None])
             return whole if part.stop == len(whole.items) else None
 
         done = (whole for whole in in_order(job, pieces(), threads) if whole is not None)

@@ -49,7 +49,7 @@ CLASSES = {  # that a model is made of, by module
     "timing": "Delays LogUniform",
 }
 MODULES = {name: f"kenyon.{module}" for module, names in CLASSES.items() for name in names.split()}
-WORK_SPACE = ("_cached", "_live", "_room", "_switches", "_temperature")  # attributes that are made when they are needed
+WORK_SPACE = ("_cached", "_live", "_n_choosing", "_room", "_switches", "_temperature")  # made when they are needed
 BY_ATTRIBUTES = {*CLASSES["estimators"].split()}  # built without their constructors
 
 

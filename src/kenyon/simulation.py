@@ -15,7 +15,7 @@ from kenyon.kernels.every_step import Reading
 from kenyon.kernels.free_run import free_run, free_runs
 from kenyon.kernels.inputs import NO_TAPS, Episodes, taps, trace, work_space
 from kenyon.kernels.lanes import LANES, WIDTHS, Rows, Rows8, Rows16, Rows32, aligned
-from kenyon.kernels.many_episodes import Network, network, simulate, simulate_pooled
+from kenyon.kernels.many_episodes import Network, n_neuron_rows, network, simulate, simulate_pooled
 from kenyon.kernels.neurons import ACTIVATIONS
 from kenyon.kernels.one_episode import SortedNetwork, simulate_one, simulate_one_pooled, sorted_network
 from kenyon.kernels.pooling import Kept, spaced
@@ -74,17 +74,21 @@ def _run_in_lanes(
 ) -> bool:
     net, rows = networks[0], _rows(len(out))
     n_channels = episodes.table.shape[1]
-    work = work_space(rows, out.shape[-1] + n_heard(net, n_channels), n_channels, net.taps)
+    work = work_space(rows, n_neuron_rows(net) + n_heard(net, n_channels), n_channels, net.taps)
     if kept is None or times is None:
         return bool(simulate(net, episodes, work, out))
-    starts, pool = episodes.starts[:, None], many_episodes.pool_for(kept, rows)
+    starts, pool = episodes.starts[:, None], many_episodes.pool_for(kept, net, rows)
     return bool(simulate_pooled(net, episodes, work, pool, times + starts, _ends(episodes, kept) + starts, out))
 
 
 def run_alone(networks: tuple[Network, SortedNetwork], inputs: NDArray[np.float32], out: NDArray[np.float32]) -> bool:
     """Do the same for one series (n_steps, n_channels), its last states in `out`."""
-    room = room_for_one(networks, inputs.shape[1])
-    return bool(simulate_one(one_episode.plain(networks[1]), inputs, 1, (room[0].values, room[1].values), out))
+    return bool(simulate_one(one_episode.plain(networks[1]), inputs, 1, rows_of_one(networks, inputs.shape[1]), out))
+
+
+def rows_of_one(networks: tuple[Network, SortedNetwork], n_channels: int) -> int:
+    """Return the number of rows of the state of one series of so many channels."""
+    return one_episode.n_rows(networks[1], n_heard(networks[0], n_channels))
 
 
 def room_for_one(networks: tuple[Network, SortedNetwork], n_channels: int) -> tuple[Rows8, Rows8]:
@@ -171,17 +175,16 @@ def run_freely(
 
     Arguments as in `free_runs`.
     """
-    (n, n_neurons), n_steps, n_inputs = V.shape, ahead.shape[1], start.shape[1] + ahead.shape[2]
+    n, n_steps, heard = len(V), ahead.shape[1], n_heard(networks[0], start.shape[1] + ahead.shape[2])
     out = np.empty((n, n_steps, start.shape[1]))
-    n_rows = n_neurons + n_inputs + networks[0].biased
 
     def job(runs: slice) -> int:
         given = start[runs], np.ascontiguousarray(ahead[runs])
         if n <= FEW_EPISODES:
-            work = one_episode.work_space(networks[1], n_rows - n_neurons)
+            work = one_episode.work_space(networks[1], heard)
             return int(free_run(networks[1], reading, work, V[runs][0], given[0][0], given[1][0], out[runs][0]))
         rows = _rows(n)
-        state, new = (rows(aligned(n_rows, WIDTHS[rows])) for _ in range(2))
+        state, new = (rows(aligned(n_neuron_rows(networks[0]) + heard, WIDTHS[rows])) for _ in range(2))
         return int(free_runs(networks[0], reading, state, new, V[runs], *given, out[runs]))
 
     width = 1 if n <= FEW_EPISODES else WIDTHS[_rows(n)]

@@ -31,7 +31,7 @@ from kenyon.learning.protocol import Diverged, Source
 from kenyon.learning.rules import Regression, Supervised
 from kenyon.learning.state import Percentile
 from kenyon.readout import ON_OFF
-from kenyon.simulation import room_for_one
+from kenyon.simulation import rows_of_one
 
 FEWEST_ROWS = 3  # of weights: the kernel for two classes rounds otherwise, and a third may come
 NO_AIMS = Aims(no_moments(0), np.zeros(0), np.zeros(0))
@@ -185,7 +185,7 @@ class Live:
         self._log_to = tuple(self.out), U
         weights = state.nets.W, state.nets.theta, training.units.factor
         self._read_from = step.thresholds, step.both, step.signed, *weights, self.V, self.y
-        self._room: Any = None
+        self._network: Any = None
         if isinstance(encoder, RowEncoder) and isinstance(encoder.scaling, RunningScaling):
             parts = encoder.both_signs, tuple(encoder.random), encoder.constant
             self._scale_by = tuple(encoder.scaling.moments), self.row, *parts, forgetting
@@ -209,12 +209,11 @@ class Live:
         if not (np.abs(steps) <= LARGEST_VALUE).all():
             return False
         inputs = self._shown(np.ascontiguousarray(steps), takes)
-        if self._room is None:
+        if self._network is None:
             reservoir = encoder.reservoir
-            work = tuple(part.values for part in room_for_one(reservoir._networks, reservoir.n_inputs))
-            self._room = plain(reservoir._sorted), work
-        network, work = self._room
-        return bool(simulate_one(network, inputs, encoder.n_steps if x.ndim == 1 else 1, work, self.V))
+            self._network = plain(reservoir._sorted), rows_of_one(reservoir._networks, reservoir.n_inputs)
+        network, n_rows = self._network
+        return bool(simulate_one(network, inputs, encoder.n_steps if x.ndim == 1 else 1, n_rows, self.V))
 
     def _shown(self, steps: NDArray[np.float64], takes: bool) -> NDArray[np.float32]:
         """Return what the channels of the reservoir are shown."""

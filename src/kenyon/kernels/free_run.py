@@ -52,30 +52,32 @@ def free_run(network, reading, work, V, start, ahead, out):
 def free_runs(network, reading, state, new, V, start, ahead, out):
     """Do the same for up to as many runs as `state` has lanes, through a `Network`.
 
-    V, start, ahead and out have a first dimension more, the runs. `state` and `new` are `Rows`, with a row for each
-    neuron and each input, and one more if there is a bias.
+    V, start, ahead and out have a first dimension more, the runs. `state` and `new` are `Rows` for this network, these
+    inputs, and a bias if there is one.
     """
     (n_runs, n_neurons), (_, n_steps, n_outputs) = V.shape, out.shape
-    n_rows = n_neurons + n_outputs + ahead.shape[2]
+    n_read, first = n_neurons + n_outputs + ahead.shape[2], len(network.leaks)  # the first row of what is heard
+    last = first + n_outputs + ahead.shape[2]
     for rows in (state.values, new.values):
-        rows[:n_rows] = np.float32(0)
-        rows[n_rows:] = np.float32(1)  # where the bias comes from
-    Z, x = np.ones((n_runs, 1, n_rows + 1), np.float32), np.empty(reading.W.shape[1])
+        rows[:last] = np.float32(0)
+        rows[last:] = np.float32(1)  # where the bias comes from
+    Z, x = np.ones((n_runs, 1, n_read + 1), np.float32), np.empty(reading.W.shape[1])
     for run in range(n_runs):
-        state.values[:n_neurons, run] = V[run]
+        for neuron in range(n_neurons):
+            state.values[network.places[neuron], run] = V[run, neuron]
         Z[run, 0, n_neurons : n_neurons + n_outputs] = start[run]
     for step in range(n_steps):
         for run in range(n_runs):
-            Z[run, 0, n_neurons + n_outputs : n_rows] = ahead[run, step]
-            state.values[n_neurons:n_rows, run] = Z[run, 0, n_neurons:n_rows]
+            Z[run, 0, n_neurons + n_outputs : n_read] = ahead[run, step]
+            state.values[first:last, run] = Z[run, 0, n_neurons:n_read]
         many_episodes._step(network, state, new)
         state, new = new, state
-        many_episodes._keep(state.values, 0, 0, Z[:, :, :n_neurons])
+        many_episodes._keep(network, state, 0, 0, Z)
         for run in range(n_runs):
             encode(reading, Z[run, 0], x)
             for j in range(n_outputs):
                 out[run, step, j] = reading.bias[j] + weighted_sum(reading.W[j], x)
             Z[run, 0, n_neurons : n_neurons + n_outputs] = out[run, step]
-        if not np.isfinite(Z[:, 0, n_neurons:n_rows]).all():
+        if not np.isfinite(Z[:, 0, n_neurons:n_read]).all():
             return step
     return n_steps

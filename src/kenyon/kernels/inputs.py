@@ -56,6 +56,10 @@ class Episodes(NamedTuple):
     keys: NDArray[np.uint32]  # (n_episodes, 2)
     starts: NDArray[np.intp]  # (n_episodes,): the step at which an episode begins, silent before
 
+    def part(self, chosen: slice) -> "Episodes":
+        """Return some of the episodes."""
+        return self._replace(shown=self.shown[chosen], keys=self.keys[chosen], starts=self.starts[chosen])
+
 
 def taps(channels: NDArray[np.intp], offsets: NDArray[np.intp]) -> Taps:
     """Return columns of these channels and offsets as kernels take them."""

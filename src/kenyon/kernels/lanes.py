@@ -179,6 +179,46 @@ def prefetch_at(typing: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def copy_turned(typing: Any, rows: Any, places: Any, first: Any, lane: Any, out: Any, start: Any, apart: Any) -> Any:
+    """Write eight lanes of eight rows to an array, turned: the eight numbers of a lane one after another.
+
+    The rows are those whose numbers are in `places` from element `first` on, the lanes those from `lane` on. They go to
+    elements of `out` from `start` on, those of the next lane `apart` elements later.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        values, numbers, first, lane, target, start, apart = args
+        eight, of_rows = LanesType(types.float32, 8), signature.args[0]
+        array, width = builder.extract_value(values, 0), WIDTHS[of_rows.instance_class]
+        places = context.make_array(signature.args[1])(context, builder, numbers).data
+        lines = []
+        for k in range(8):
+            row = builder.load(builder.gep(places, [builder.add(first, ir.Constant(first.type, k))]))
+            element = builder.add(builder.mul(builder.zext(row, first.type), ir.Constant(first.type, width)), lane)
+            pointer = _element_pointer(eight, context, builder, of_rows.types[0], array, element)
+            lines.append(builder.load(pointer, align=4))
+        for k, line in enumerate(_turned(builder, lines)):
+            element = builder.add(start, builder.mul(apart, ir.Constant(start.type, k)))
+            pointer = _element_pointer(eight, context, builder, signature.args[4], target, element)
+            builder.store(line, pointer, align=4)
+        return context.get_dummy_value()
+
+    index = types.uintp
+    return types.void(rows, places, index, index, out, index, index), generate
+
+
+def _turned(builder: Any, lines: list[Any]) -> list[Any]:
+    """Return the columns of a square of vectors, by three times interleaving the first half with the second."""
+    word, n = ir.IntType(32), len(lines)
+    low, high = ([k // 2 + n * (k % 2) + half for k in range(n)] for half in (0, n // 2))
+    masks = [ir.Constant(ir.VectorType(word, n), mask) for mask in (low, high)]
+    for _ in range(n.bit_length() - 1):
+        pairs = zip(lines[: n // 2], lines[n // 2 :], strict=True)
+        lines = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
+    return lines
+
+
+@intrinsic
 def gather(typing: Any, values: Any, places: Any, row: Any) -> Any:
     """Return the elements of `values`, `Rows` of floats, whose numbers are in one row of `places`, `Rows` of words."""
     lanes, words = LanesType(types.float32, WIDTHS[places.instance_class]), ir.IntType(32)

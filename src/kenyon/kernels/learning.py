@@ -113,7 +113,7 @@ class EpisodeLog(NamedTuple):
     """What happened in each episode, before its own update. Filled in place; shape (n_networks, n_episodes)."""
 
     cost: NDArray[np.float32]
-    correct: NDArray[np.bool_]  # of networks that choose
+    correct: NDArray[np.float32]  # of networks that choose: 1 or 0
     norm2: NDArray[np.float32]  # |x|^2; NaN where a state was not finite
 
     def part(self, first: int, last: int) -> "EpisodeLog":
@@ -132,8 +132,7 @@ def networks(n: int, n_classes: int, theta: NDArray[np.float32]) -> Networks:
 
 def episode_log(n_networks: int, n_episodes: int) -> EpisodeLog:
     """Return an empty log."""
-    shape = (n_networks, n_episodes)
-    return EpisodeLog(np.empty(shape, np.float32), np.empty(shape, np.bool_), np.empty(shape, np.float32))
+    return EpisodeLog(*np.empty((3, n_networks, n_episodes), np.float32))
 
 
 @inner

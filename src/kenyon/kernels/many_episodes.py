@@ -7,9 +7,11 @@ that they hear: input channels or, with delays, columns (see `inputs`), and a ro
 [rho W | W_in | b] is one sparse matrix: each of its nonzeros is one broadcast and one multiply-add of all lanes, and
 one pass over it serves a whole block. A single episode would leave most lanes idle: see `one_episode`.
 
-Neurons are advanced in the order of their number of connections, so that neighbours have equally many and the processor
-can foresee where a sum ends; two at a time, since each addition to a sum waits for the one before. Rows of a state too
-large for the nearer caches are asked for some connections ahead.
+Neurons are advanced two at a time, since each addition to a sum waits for the one before, and in the order of their
+number of connections, so that both have nearly as many and the processor can foresee where their sums end. Connections
+of a pair take turns in memory; what the first of the two lacks has weight 0. Rows of the state are in the same order,
+so that they are written one after another; an odd number of neurons is made even by one that hears nothing. Rows of a
+state too large for the nearer caches are asked for some connections ahead.
 
 Episodes of different lengths end together. Whatever happens in a lane before its episode begins is wiped out then.
 """
@@ -24,25 +26,25 @@ from scipy import sparse
 from kenyon.kernels import pooling
 from kenyon.kernels.cache import inner, kernel
 from kenyon.kernels.inputs import Taps, load_keys, write_columns
-from kenyon.kernels.lanes import Rows, fma, item, lanes_like, load, prefetch, store
+from kenyon.kernels.lanes import Rows, copy_turned, fma, item, lanes_like, load, prefetch, store
 from kenyon.kernels.neurons import Relu, Tanh, advanced
 from kenyon.kernels.pooling import FULL, Kept, Pool
 
-AHEAD = 16  # connections: about one neuron's
+AHEAD = 32  # connections: about those of one pair
 FAR = 2**21  # bytes of a block's states, beyond which rows are asked for ahead; if they are near, it only costs time
 
 
 class Network(NamedTuple):
-    """[rho W | W_in | b] as compressed sparse rows, what W_in hears, and what neurons do with it.
+    """[rho W | W_in | b] by pairs of neurons, what W_in hears, and what neurons do with it.
 
-    Neurons are sorted by their number of connections; rows of the state are not.
+    Neurons are sorted by their number of connections.
     """
 
-    order: NDArray[np.uint32]  # (n_neurons,): the neuron at each place of the following
-    row_ends: NDArray[np.uint32]  # (n_neurons,): where each neuron's connections end; the next one's begin there
-    columns: NDArray[np.uint32]  # (n_connections + AHEAD,): the row of the state that a connection comes from
-    weights: NDArray[np.float32]  # (n_connections,)
-    leaks: NDArray[np.float32]  # (n_neurons,)
+    places: NDArray[np.uint32]  # (n_neurons,): the row of each neuron in a state
+    ends: NDArray[np.uint32]  # (n_pairs,): where the connections of each pair end; those of the next begin there
+    columns: NDArray[np.uint32]  # (ends[-1] + AHEAD,): the row of the state that a connection comes from
+    weights: NDArray[np.float32]  # (ends[-1],)
+    leaks: NDArray[np.float32]  # (2 n_pairs,): of each row
     activation: Relu | Tanh
     taps: Taps
     biased: bool  # whether there is b
@@ -52,16 +54,32 @@ def network(
     weights: sparse.csr_array, leaks: NDArray[np.float32], activation: Relu | Tanh, delays: Taps, biased: bool
 ) -> Network:
     """Return [rho W | W_in | b], shape (n_neurons, n_rows), as the kernel takes it."""
+    (n_neurons, n_heard), odd = weights.shape, weights.shape[0] % 2
     order = np.argsort(np.diff(weights.indptr), kind="stable")
+    places = np.empty(n_heard, np.uint32)  # the row of each neuron and of each thing heard
+    places[order], places[n_neurons:] = odd + np.arange(n_neurons), odd + np.arange(n_neurons, n_heard)
     laid = weights[order]
-    ends, columns = laid.indptr[1:].astype(np.uint32), np.pad(laid.indices, (0, AHEAD)).astype(np.uint32)
-    own = laid.data.astype(np.float32), leaks[order]
-    return Network(order.astype(np.uint32), ends, columns, *own, activation, delays, biased)
+    degrees = np.pad(np.diff(laid.indptr), (odd, 0))
+    lengths = 2 * degrees.reshape(-1, 2).max(axis=1)
+    ends, begins = np.cumsum(lengths), np.cumsum(degrees) - degrees
+    row = np.repeat(np.arange(len(degrees)), degrees)
+    k = (ends - lengths)[row // 2] + 2 * (np.arange(laid.nnz) - begins[row]) + row % 2
+    columns, values = np.zeros(ends[-1] + AHEAD, np.uint32), np.zeros(ends[-1], np.float32)
+    columns[k], values[k] = places[laid.indices], laid.data
+    own = np.pad(leaks[order], (odd, 0))
+    return Network(places[:n_neurons], ends.astype(np.uint32), columns, values, own, activation, delays, biased)
 
 
-def pool_for(kept: Kept, rows: type[Rows]) -> Pool:
+def n_neuron_rows(network: Network) -> int:
+    """Return the number of rows of a state before those of what neurons hear."""
+    return len(network.leaks)
+
+
+def pool_for(kept: Kept, network: Network, rows: type[Rows]) -> Pool:
     """Return an empty pool for blocks of as many episodes as a row has lanes."""
-    return pooling.pool_of(kept, rows, kept.levels.shape[1], np.ascontiguousarray(kept.levels.T).ravel())
+    levels = np.zeros((n_neuron_rows(network), len(kept.levels)), np.float32)
+    levels[network.places] = kept.levels.T
+    return pooling.pool_of(kept, rows, len(levels), levels.ravel())
 
 
 def _stepping(ahead: int) -> Any:
@@ -74,33 +92,20 @@ def _stepping(ahead: int) -> Any:
         return fma(item(network.weights, k), load(state, uintp(item(network.columns, k))), drive)
 
     @inner
-    def finish(network, state, new, place, drive):
-        neuron = uintp(item(network.order, place))
-        store(new, neuron, advanced(network.activation, drive, item(network.leaks, place), load(state, neuron)))
+    def finish(network, state, new, row, drive):
+        store(new, row, advanced(network.activation, drive, item(network.leaks, row), load(state, row)))
 
     @inner
     def step(network, state, new):
-        n, k, place = uintp(len(network.order)), uintp(0), uintp(0)
-        while place + uintp(1) < n:
-            end, last = uintp(item(network.row_ends, place)), uintp(item(network.row_ends, place + uintp(1)))
-            one, other, j = lanes_like(state, np.float32(0)), lanes_like(state, np.float32(0)), end
+        k, one = uintp(0), uintp(1)
+        for pair in range(uintp(len(network.ends))):
+            end, row = uintp(item(network.ends, pair)), uintp(2) * pair
+            first = second = lanes_like(state, np.float32(0))
             while k < end:
-                one, other = hear(network, state, k, one), hear(network, state, j, other)
-                k += uintp(1)
-                j += uintp(1)
-            while j < last:
-                other = hear(network, state, j, other)
-                j += uintp(1)
-            finish(network, state, new, place, one)
-            finish(network, state, new, place + uintp(1), other)
-            k = last
-            place += uintp(2)
-        if place < n:
-            drive = lanes_like(state, np.float32(0))
-            while k < uintp(item(network.row_ends, place)):
-                drive = hear(network, state, k, drive)
-                k += uintp(1)
-            finish(network, state, new, place, drive)
+                first, second = hear(network, state, k, first), hear(network, state, k + one, second)
+                k += uintp(2)
+            finish(network, state, new, row, first)
+            finish(network, state, new, row + one, second)
 
     return step
 
@@ -118,23 +123,30 @@ def _step(network, state, new):
 
 
 @inner
-def _keep(state, first, kept, out):
-    """Write a block's states to out[first:, kept], sixteen neurons at a time to stay within the nearest cache."""
-    n_episodes, _, n_neurons = out.shape
-    for start in range(0, n_neurons, 16):
-        neurons = range(uintp(start), uintp(min(start + 16, n_neurons)))
-        for lane in range(uintp(min(state.shape[1], n_episodes - first))):
-            row = out[uintp(first) + lane, uintp(kept)]
-            for neuron in neurons:
-                row[neuron] = state[neuron, lane]
+def _keep(network, state, first, kept, out):
+    """Write a block's states to out[first:, kept], squares of eight neurons and episodes at a time.
+
+    Further columns of `out`, which is in C order, are left alone.
+    """
+    (n_episodes, n_kept, n_columns), n_neurons = out.shape, len(network.places)
+    n_lanes, apart, eight = min(state.values.shape[1], n_episodes - first), uintp(n_kept * n_columns), uintp(8)
+    n_whole, n_square = uintp(n_neurons // 8 * 8), uintp(n_lanes // 8 * 8)
+    start = uintp(first) * apart + uintp(kept * n_columns)
+    for neuron in range(uintp(0), n_whole, eight):
+        for lane in range(uintp(0), n_square, eight):
+            copy_turned(state, network.places, neuron, lane, out, start + lane * apart + neuron, apart)
+    for lane in range(uintp(n_lanes)):
+        row = out[uintp(first) + lane, uintp(kept)]
+        for neuron in range(n_whole if lane < n_square else uintp(0), uintp(n_neurons)):
+            row[neuron] = state.values[uintp(item(network.places, neuron)), lane]
 
 
 @inner
-def _overflow(state, n_neurons):
-    """Tell whether any lane of any neuron is not finite: v - v is 0 for finite v, else NaN. Overwrites row 0."""
+def _overflow(state, n_rows):
+    """Tell whether any lane of any of the rows is not finite: v - v is 0 for finite v, else NaN. Overwrites row 0."""
     total = lanes_like(state, np.float32(0))
-    for neuron in range(uintp(n_neurons)):
-        v = load(state, neuron)
+    for row in range(uintp(n_rows)):
+        v = load(state, row)
         total = total + (v - v)
     store(state, uintp(0), total)
     return not np.isfinite(state.values[0].sum())
@@ -143,10 +155,9 @@ def _overflow(state, n_neurons):
 @inner
 def _rest(network, episodes, work, first):
     """Bring a block to rest, with ones where the bias comes from; tell whether some episodes begin later."""
-    n_columns = len(network.taps.offsets)
-    constant = len(network.order) + (n_columns if n_columns else len(work.clean.values))
+    constant = len(work.state.values) - network.biased
+    work.state.values[:constant] = np.float32(0)
     for state in (work.state, work.new):
-        state.values[:constant] = np.float32(0)
         state.values[constant:] = np.float32(1)
     late = False
     for start in episodes.starts[first : first + work.state.values.shape[1]]:
@@ -167,24 +178,24 @@ def simulate(network, episodes, work, out):
     The states after each of the last `n_last` steps go to `out`, shape (n_episodes, n_last, n_neurons). `work` is for
     this number of rows and channels; the number of lanes in its rows is the size of a block.
     """
-    n_episodes, n_last, n_neurons = out.shape
+    (n_episodes, n_last, _), n_rows = out.shape, len(network.leaks)
     n_steps, width = episodes.shown.shape[1] * episodes.steps, work.state.values.shape[1]
-    state, new = work.state, work.new
     for first in range(0, n_episodes, width):
+        state, new = work.state, work.new
         k0, k1 = load_keys(episodes.keys, first, work.words)
         late = _rest(network, episodes, work, first)
         for step in range(n_steps):
             if late and step > 0:
                 for lane in range(width):
                     if _begins(episodes, first, lane, step):
-                        state.values[:n_neurons, lane] = np.float32(0)
-            write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_neurons))
+                        state.values[:n_rows, lane] = np.float32(0)
+            write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_rows))
             _step(network, state, new)
             state, new = new, state
             kept = step - (n_steps - n_last)
             if kept >= 0:
-                _keep(state.values, first, kept, out)
-        if _overflow(state, n_neurons):
+                _keep(network, state, first, kept, out)
+        if _overflow(state, n_rows):
             return False
     return True
 
@@ -202,46 +213,46 @@ def _due(times, first, step, done, lanes):
 
 
 @inner
-def _keep_times(state, first, done, lanes, out):
+def _keep_times(network, state, first, done, lanes, out):
     """Write the states of lanes that are due to `out`."""
     for start in range(0, out.shape[2], 16):
         for lane in lanes:
             row = out[first + lane, done[lane]]
             for neuron in range(start, min(start + 16, out.shape[2])):
-                row[neuron] = state[neuron, lane]
+                row[neuron] = state[network.places[neuron], lane]
     for lane in lanes:
         done[lane] += 1
 
 
 @inner
-def _keep_sums(pool, first, n_times, n_sums, done, lanes, out):
+def _keep_sums(network, pool, first, n_times, n_sums, done, lanes, out):
     """Write the sums of lanes whose stretches end to `out`, behind the states at `n_times` times."""
     for start in range(0, out.shape[2], 16):
         stop = min(start + 16, out.shape[2])
         for lane in lanes:
             place = n_times + done[lane] * n_sums
-            pooling.move_out(pool, lane, start, stop, out[first + lane, place : place + n_sums])
+            pooling.move_out(pool, network.places, lane, start, stop, out[first + lane, place : place + n_sums])
     for lane in lanes:
         done[lane] += 1
 
 
 @inner
-def _begin_late(episodes, first, step, state, n_neurons, pool):
+def _begin_late(episodes, first, step, state, n_rows, pool):
     """Bring lanes to rest whose episodes begin at this step."""
     for lane in range(state.values.shape[1]):
         if _begins(episodes, first, lane, step):
-            state.values[:n_neurons, lane] = np.float32(0)
+            state.values[:n_rows, lane] = np.float32(0)
             pooling.empty_lane(pool, lane)
 
 
 @inner
-def _take(pool, before, state, n_neurons, waiting, alone):
+def _take(pool, before, state, n_rows, waiting, alone):
     """Take states into the sums; return how many: this and the one before if that is `waiting`, else this or none."""
     if waiting:
-        pooling.add_two(pool, before, state, n_neurons)
+        pooling.add_two(pool, before, state, n_rows)
         return 2
     if alone:
-        pooling.add(pool, state, n_neurons)
+        pooling.add(pool, state, n_rows)
         return 1
     return 0
 
@@ -254,12 +265,12 @@ def simulate_pooled(network, episodes, work, pool, times, ends, out):
     `episodes`; `ends`, shape (n_episodes, n_stretches), those with which stretches end, the last of them the last.
     `out` has shape (n_episodes, n_times + n_stretches n_sums, n_neurons).
     """
-    (n_episodes, n_kept, n_neurons), n_times = out.shape, times.shape[1]
+    (n_episodes, n_kept, _), n_times, n_rows = out.shape, times.shape[1], len(network.leaks)
     n_steps, width = episodes.shown.shape[1] * episodes.steps, work.state.values.shape[1]
     n_sums = (n_kept - n_times) // ends.shape[1]
     done, ended, lanes = np.empty(width, np.intp), np.empty(width, np.intp), np.empty(width, np.intp)
-    state, new = work.state, work.new
     for first in range(0, n_episodes, width):
+        state, new = work.state, work.new
         k0, k1 = load_keys(episodes.keys, first, work.words)
         late = _rest(network, episodes, work, first)
         begun = episodes.starts[first : first + width].max()
@@ -267,23 +278,23 @@ def simulate_pooled(network, episodes, work, pool, times, ends, out):
         done[:], ended[:], taken, counted = 0, 0, 1, 0
         for step in range(n_steps):
             if late and 0 < step <= begun:
-                _begin_late(episodes, first, step, state, n_neurons, pool)
-            write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_neurons))
+                _begin_late(episodes, first, step, state, n_rows, pool)
+            write_columns(network.taps, episodes, work, k0, k1, first, step, state, uintp(n_rows))
             _step(network, state, new)
             state, new = new, state
             ending = _due(ends, first, step, ended, lanes)
-            taken = _take(pool, new, state, n_neurons, taken == 0, step < begun or len(ending) > 0)
+            taken = _take(pool, new, state, n_rows, taken == 0, step < begun or len(ending) > 0)
             counted += taken
             if counted >= FULL:
                 pooling.settle(pool)
                 counted = 0
             while len(ending) > 0:
-                _keep_sums(pool, first, n_times, n_sums, ended, ending, out)
+                _keep_sums(network, pool, first, n_times, n_sums, ended, ending, out)
                 ending = _due(ends, first, step, ended, lanes)
             keeping = _due(times, first, step, done, lanes)
             while len(keeping) > 0:
-                _keep_times(state.values, first, done, keeping, out)
+                _keep_times(network, state.values, first, done, keeping, out)
                 keeping = _due(times, first, step, done, lanes)
-        if _overflow(state, n_neurons):
+        if _overflow(state, n_rows):
             return False
     return True

@@ -67,10 +67,14 @@ def _by_eights(values: NDArray[np.float32], order: NDArray[np.uint32]) -> Rows8:
     return Rows8(np.ascontiguousarray(laid.reshape(k, n_eights, WIDTH).transpose(1, 0, 2)).reshape(n_eights * k, WIDTH))
 
 
+def n_rows(network: SortedNetwork, n_heard: int) -> int:
+    """Return the number of rows of a state; `n_heard` is the number of things that neurons hear."""
+    return len(network.ends) + -(-n_heard // WIDTH)
+
+
 def work_space(network: SortedNetwork, n_heard: int) -> tuple[Rows8, Rows8]:
-    """Return work space: a state and the next one; `n_heard` is the number of things that neurons hear."""
-    n_rows = len(network.ends) + -(-n_heard // WIDTH)
-    both = aligned(2, n_rows, WIDTH)
+    """Return work space: a state and the next one."""
+    both = aligned(2, n_rows(network, n_heard), WIDTH)
     return Rows8(both[0]), Rows8(both[1])
 
 
@@ -143,15 +147,15 @@ def _run(network, inputs, first, state, new, out):
 
 
 @kernel
-def simulate_one(network, inputs, n_times, work, out):
+def simulate_one(network, inputs, n_times, n_rows, out):
     """Run inputs, shape (n_steps, n_channels), through a network from rest; return False if a state overflowed.
 
     Each step of the inputs is shown `n_times`. The states after each of the last `n_last` steps go to `out`, shape
-    (n_last, n_neurons), with neurons in their original order. The network is `plain`, and so is its `work_space`.
+    (n_last, n_neurons), with neurons in their original order. The network is `plain`, and its state has `n_rows`.
     """
     (order, ends, columns, weights, leaks), activation, taps = network
     own = SortedNetwork(order, ends, Rows8(columns), Rows8(weights), Rows8(leaks), activation, Taps(*taps))
-    state, new = Rows8(work[0]), Rows8(work[1])
+    state, new = Rows8(np.empty((n_rows, WIDTH), np.float32)), Rows8(np.empty((n_rows, WIDTH), np.float32))
     shown = inputs
     if n_times > 1:
         shown = np.empty((len(inputs) * n_times, inputs.shape[1]), np.float32)

@@ -121,27 +121,31 @@ def add_two(pool, before, state, n_rows):
 
 
 @inner
-def move_out(pool, lane, first, last, out):
-    """Write the sums of a lane in rows from `first` up to `last` to `out`, shape (n_sums, n_rows), and begin anew."""
+def move_out(pool, rows, lane, first, last, out):
+    """Write the sums of a lane for neurons from `first` up to `last` to `out`, shape (n_sums, n_neurons); begin anew.
+
+    rows    (n_neurons,): the row of each neuron
+    """
     n_levels, place = uintp(pool.n_levels), uintp(0)
-    rows, lane = range(uintp(first), uintp(last)), uintp(lane)
+    neurons, lane = range(uintp(first), uintp(last)), uintp(lane)
     if pool.mean:
-        for row in rows:
-            out[place, row], pool.sums.values[row, lane] = pool.sums.values[row, lane], np.float32(0)
+        for neuron in neurons:
+            row = uintp(item(rows, neuron))
+            out[place, neuron], pool.sums.values[row, lane] = pool.sums.values[row, lane], np.float32(0)
         place += uintp(1)
     if pool.activity:
         column = uintp(_place(lane, uintp(pool.totals.shape[1])))
         for level in range(n_levels):
-            for row in rows:
-                k = row * n_levels + level
-                out[place, row] = pool.totals[k, lane] + np.uint32(pool.counts.values[k, column])
+            for neuron in neurons:
+                k = uintp(item(rows, neuron)) * n_levels + level
+                out[place, neuron] = pool.totals[k, lane] + np.uint32(pool.counts.values[k, column])
                 pool.totals[k, lane], pool.counts.values[k, column] = np.uint32(0), np.uint8(0)
             place += uintp(1)
     if pool.excess:
         for level in range(n_levels):
-            for row in rows:
-                k = row * n_levels + level
-                out[place, row], pool.over.values[k, lane] = pool.over.values[k, lane], np.float32(0)
+            for neuron in neurons:
+                k = uintp(item(rows, neuron)) * n_levels + level
+                out[place, neuron], pool.over.values[k, lane] = pool.over.values[k, lane], np.float32(0)
             place += uintp(1)
 
 

@@ -41,6 +41,7 @@ WORDS = {  # what these settings may say
     "code": CODES,
 }
 COOLED = 0.08  # k of steps that cool, times the root of the number of units
+PER_BLOCK = 64  # choices whose random numbers are made at a time for calls with a few of them
 CALIBRATION_EPISODES = 3000  # episodes that percentiles, means and the scale of |x|^2 are taken from
 
 
@@ -166,6 +167,7 @@ class Learner:
     def begin(self, V: NDArray[np.float32], n_classes: int, source: Source) -> State:
         """Return the first state: W = 0, thresholds as `start` says. `V` holds the calibration episodes."""
         V, source = _checks.calibration(V), _checks.instance("source", source, Source)
+        source.uniforms("choice", 0, 0)  # refuses a seed or a name that is none
         n_classes = _checks.integer("n_classes", n_classes, 1 if isinstance(self.rule, Regression) else 2)
         theta = unit_thresholds(self.start, V, self.code)
         theta_g = float(self.start) if isinstance(self.start, (int, float)) else 0.0
@@ -180,10 +182,10 @@ class Learner:
 
         `labels` are classes; under `Regression`, targets of shape (n, n_outputs).
         """
-        V = _checks.states(V, self._own(state).n_neurons)
+        V, n_choosing = _checks.states(V, self._own(state).n_neurons), self._n_choosing
         labels, targets = self._targets(state, labels, len(V))
-        state, info = self._learn(state, V, labels, targets, self.kernel_step(state), self._n_choosing)
-        return state, info if self._n_choosing else info._replace(correct=np.full(len(V), np.nan, np.float32))
+        state, info = self._learn(state, V, labels, targets, self.kernel_step(state), n_choosing)
+        return state, info if n_choosing else info._replace(correct=np.full(len(V), np.nan, np.float32))
 
     def act(self, state: State, V: NDArray[np.float32]) -> NDArray[np.intp]:
         """Return an action for each row of `V`, drawn from softmax(y / temperature) as `update` would draw it.
@@ -245,14 +247,19 @@ class Learner:
                 first = max(0, done - 1 - (seen + done - 1) % self.stride) if self.search else 0
                 check_costs(self, state._replace(nets=nets, episode=seen + done), V, out.part(first, done))
         proposals, theta_g, proposed = due.proposals(state.theta_g, state.proposed)
-        state = state._replace(nets=nets, theta_g=theta_g, proposed=proposed, episode=seen + n)
+        fixed = state.kappa, state.shift, state.scale, state.source, state.sides
+        state = State(nets, state.n_neurons, state.n_outputs, theta_g, proposed, seen + n, state.silent, *fixed)
         if silent:
             state = check_silence(self, state, V, out.norm2[0])
-        return state, Info(out.cost[0], out.correct[0].astype(np.float32), proposals)
+        return state, Info(out.cost[0], out.correct[0], proposals)
 
     def _choices(self, state: State, n: int, n_choosing: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the random numbers of the next n choices, of as many networks, and their temperatures."""
-        uniforms, fixed = state.source.uniforms("choice", state.episode, n, n_choosing), self._temperature
+        (number, first), fixed = divmod(state.episode, PER_BLOCK), self._temperature
+        if n <= PER_BLOCK - first:
+            uniforms = _block(state.source, number, n_choosing)[first : first + n]
+        else:
+            uniforms = state.source.uniforms("choice", state.episode, n, n_choosing)
         return uniforms, self.rule.temperatures(state.episode, n) if fixed is None else fixed
 
     @cached_property
@@ -288,7 +295,7 @@ class Learner:
             raise ValueError(f"state must come from a learner with code={self.code!r}")
         return state
 
-    @property
+    @cached_property
     def _n_choosing(self) -> int:
         """How many of the networks choose: the current one, the proposed one if both act; none in regression."""
         if isinstance(self.rule, Regression):
@@ -378,6 +385,12 @@ class Learner:
         shift, (move,) = metropolis.shifts(state, self.search or "global", self.sigma or 0.0, 0, 1)
         propose(state.nets.W, state.nets.theta, state.nets.running, 0, shift[0], self._switches.from_zero)
         return state._replace(proposed=state.theta_g + move)
+
+
+@lru_cache
+def _block(source: Source, number: int, each: int) -> NDArray[np.float64]:
+    """Return the random numbers of the choices in a block of episodes, which is kept for the next call."""
+    return source.uniforms("choice", number * PER_BLOCK, PER_BLOCK, each)
 
 
 @lru_cache
