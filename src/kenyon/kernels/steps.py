@@ -32,15 +32,16 @@ def collect(nets, m, first, last, x, e, local):
     """Add one episode to the batch's gradient."""
     n_padded = uintp(nets.theta.shape[1])
     own, start = uintp(m) * n_padded, uintp(m) * uintp(nets.W.shape[1]) * n_padded
-    for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
-        active, pull = load_at(x, i), lanes_of(np.float32(0))
-        for j in range(uintp(first), uintp(last)):
-            place = start + j * n_padded + i
-            error = lanes_of(e[j])
-            pull = fma(error, load_at(nets.W, place), pull)
-            store_at(nets.grad_W, place, fma(error, active, load_at(nets.grad_W, place)))
-        if local:
-            store_at(nets.grad_theta, own + i, load_at(nets.grad_theta, own + i) + along(active, pull))
+    for j in range(uintp(first), uintp(last)):
+        row, error = start + j * n_padded, lanes_of(e[j])
+        for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
+            store_at(nets.grad_W, row + i, fma(error, load_at(x, i), load_at(nets.grad_W, row + i)))
+    if local:
+        for i in range(uintp(0), uintp(len(x)), uintp(LANES)):
+            pull = lanes_of(np.float32(0))
+            for j in range(uintp(first), uintp(last)):
+                pull = fma(lanes_of(e[j]), load_at(nets.W, start + j * n_padded + i), pull)
+            store_at(nets.grad_theta, own + i, load_at(nets.grad_theta, own + i) + along(load_at(x, i), pull))
 
 
 @inner
