@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks, _seeding
+from kenyon.chunks import chunks
 from kenyon.kernels.pooling import Kept, spaced
 from kenyon.reservoir import Reservoir
 
@@ -107,10 +108,12 @@ class Pooling(NamedTuple):
     def whole(self, activity: NDArray[np.float32], lengths: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return activity over whole series, given that of their stretches; to the bit what `read` would return."""
         shares = activity.reshape(len(activity), self.stretches, len(self.percentiles), -1)
-        shares = np.sin(shares * np.float32(np.pi / 2)) ** 2 if self.even else shares
-        counts = np.rint(shares * self._steps(lengths)).sum(axis=1, keepdims=True)
+        counts, steps = np.empty((len(shares), 1, *shares.shape[2:]), np.float32), self._steps(lengths)
+        for some in chunks(len(shares), 8):  # which fit into a cache
+            part = np.sin(shares[some] * np.float32(np.pi / 2)) ** 2 if self.even else shares[some]
+            np.rint(part * steps[some]).sum(axis=1, keepdims=True, out=counts[some])
         self._to_shares(counts, self._replace(stretches=1)._steps(lengths))
-        return np.asarray(counts).reshape(len(activity), -1)
+        return counts.reshape(len(activity), -1)
 
     def _to_shares(self, counts: NDArray[np.float32], steps: NDArray[np.float32]) -> None:
         """Turn counts, shape (n, n_stretches, n_levels, n_neurons), into shares of so many steps, in place."""
