@@ -44,6 +44,20 @@ def test_an_error_is_raised_in_its_turn():
         next(found)
 
 
+def test_an_interrupt_of_the_reader_is_raised_at_once():
+    reader, begun = threading.get_ident(), []
+
+    def job(k):
+        begun.append(k)
+        time.sleep(0.01)  # the other thread has the first
+        if threading.get_ident() == reader:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        next(in_order(job, range(1000), 2))
+    assert len(begun) <= 5
+
+
 def test_few_jobs_are_begun_ahead_of_a_slow_reader_and_none_once_it_leaves():
     begun = []
     found = in_order(begun.append, range(1000), 2)

@@ -55,7 +55,7 @@ class _Task(Generic[Job, Result]):
         self.future = Future()
         try:
             self.future.set_result(self.job(self.item))
-        except BaseException as error:
+        except Exception as error:  # raised in its turn; an interrupt is raised at once
             self.future.set_exception(error)
         return True
 
