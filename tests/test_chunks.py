@@ -1,4 +1,4 @@
-"""Jobs in threads: results in order, no more threads than asked for, errors where their result would be."""
+"""Jobs in threads: results in order, as many threads as asked for, errors where their result would be."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ def test_results_come_in_order(threads, n):
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_as_many_threads_as_asked_for_the_readers_among_them(threads):
+def test_as_many_threads_are_at_work_as_were_asked_for(threads):
     seen, together = set(), threading.Barrier(threads, timeout=10)
 
     def job(k):
@@ -29,7 +29,6 @@ def test_as_many_threads_as_asked_for_the_readers_among_them(threads):
 
     list(in_order(job, range(20), threads))
     assert len(seen) == threads
-    assert threading.get_ident() in seen
 
 
 def test_an_error_is_raised_in_its_turn():
@@ -42,20 +41,6 @@ def test_an_error_is_raised_in_its_turn():
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(KeyError, match="three"):
         next(found)
-
-
-def test_an_interrupt_of_the_reader_is_raised_at_once():
-    reader, begun = threading.get_ident(), []
-
-    def job(k):
-        begun.append(k)
-        time.sleep(0.01)  # the other thread has the first
-        if threading.get_ident() == reader:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        next(in_order(job, range(1000), 2))
-    assert len(begun) <= 5
 
 
 def test_few_jobs_are_begun_ahead_of_a_slow_reader_and_none_once_it_leaves():

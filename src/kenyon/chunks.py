@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Generic, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,51 +42,23 @@ def chunks(n: int, size: int) -> Iterator[slice]:
     return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
 
-class _Task(Generic[Job, Result]):
-    """One job of several threads."""
-
-    def __init__(self, job: Callable[[Job], Result], item: Job, pool: ThreadPoolExecutor) -> None:
-        self.job, self.item, self.future = job, item, pool.submit(job, item)
-
-    def take_over(self) -> bool:
-        """Do the job here if no other thread has begun it; return whether it was."""
-        if self.future.done() or not self.future.cancel():
-            return False
-        self.future = Future()
-        try:
-            self.future.set_result(self.job(self.item))
-        except Exception as error:  # raised in its turn; an interrupt is raised at once
-            self.future.set_exception(error)
-        return True
-
-
 def in_order(job: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
-    """Run jobs in threads and yield their results in order, with at most two results per thread waiting.
-
-    The reader's own thread is one of them: where it would wait for a result, it does a job that nobody has begun.
-    """
+    """Run jobs in threads and yield their results in order, with at most two results per thread waiting."""
     if threads == 1:
         yield from map(job, jobs)
         return
-    with ThreadPoolExecutor(threads - 1) as pool:
-        waiting: deque[_Task[Job, Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Any] = deque()
         try:
             for item in jobs:
-                waiting.append(_Task(job, item, pool))
+                waiting.append(pool.submit(job, item))
                 if len(waiting) > 2 * threads:
-                    yield _first(waiting)
+                    yield waiting.popleft().result()
             while waiting:
-                yield _first(waiting)
+                yield waiting.popleft().result()
         finally:
-            for task in waiting:
-                task.future.cancel()
-
-
-def _first(waiting: deque[_Task[Job, Result]]) -> Result:
-    """Return the result of the first job, and do others as long as there is none."""
-    while not waiting[0].future.done() and any(task.take_over() for task in waiting):
-        pass
-    return waiting.popleft().future.result()
+            for future in waiting:
+                future.cancel()
 
 
 def drain(results: Iterator[None]) -> None:
