@@ -56,6 +56,7 @@ def begun(learner, V, n_classes, rng):
 )
 @example(LEARNERS[3], 1000, 2, 1, 0)  # a padding of more than one block
 @example(LEARNERS[6], 1000, 3, 4, 0)
+@example(LEARNERS[6], 4200, 5, 1, 0)  # more neurons than are read at a time, an odd number of classes
 @settings(max_examples=150, deadline=None)
 def test_every_update_equals_the_oracle(learner, n_neurons, n_classes, batch, seed):
     learner = changed(learner, batch=batch, eta_w=0.01, eta_theta=0.004, period=1000)

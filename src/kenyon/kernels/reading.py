@@ -41,7 +41,7 @@ from kenyon.kernels.lanes import (
 )
 
 APART = 160  # places between two rows, modulo 1024: about as many as are on their way to memory at a time
-TILE = 256  # neurons that are read for all classes at a time
+TILE = 2048  # neurons that are read for all classes at a time, two of them side by side
 AHEAD, LINE = 2, 16  # rows of V that are asked for ahead of time, and the states in a cache line
 NO_SCALING = np.zeros((2, 0), np.float32)  # states are read as they are
 
@@ -102,10 +102,11 @@ def read(V, n, scaling, nets, m, thresholds, both, signed, weigh, room):
     norm2 = _read_features(row, nets.theta, uintp(m) * n_padded, thresholds, both, signed, room)
     first = uintp(m) * uintp(len(room.y)) * n_padded
     for tile in range(uintp(0), uintp(len(room.x)), uintp(TILE)):
-        for j in range(uintp(len(room.y))):
-            _add_output(nets.W, first + j * n_padded, tile, room, j)
+        for j in range(uintp(0), uintp(len(room.y)), uintp(2)):
+            after = min(j + uintp(1), uintp(len(room.y)) - uintp(1))  # the last may be its own neighbour
+            _add_outputs(nets.W, first, n_padded, tile, room, j, after)
             if weigh:
-                _add_active_weight(nets.W, first + j * n_padded, tile, room, j)
+                _add_active_weights(nets.W, first, n_padded, tile, room, j, after)
     return norm2
 
 
@@ -156,25 +157,40 @@ def _read_features(row, theta, own, thresholds, both, signed, room):
 
 
 @inner
-def _add_output(W, row, tile, room, j):
-    """Add the tile that begins at neuron `tile` to y_j = sum_i W_ji x_i, row j of W beginning at element `row`."""
-    own, end = j * uintp(LANES), min(tile + uintp(TILE), uintp(len(room.x)))
-    total = load_at(room.lanes, own) if tile > 0 else lanes_of(np.float32(0))
+def _add_outputs(W, first, n_padded, tile, room, j, k):
+    """Add the tile that begins at neuron `tile` to y_j = sum_i W_ji x_i and to y_k, for W from element `first` on."""
+    row, other, end = first + j * n_padded, first + k * n_padded, min(tile + uintp(TILE), uintp(len(room.x)))
+    a, b = _begun(room, j, tile), _begun(room, k, tile)
     for i in range(tile, end, uintp(LANES)):
-        total = fma(load_at(W, row + i), load_at(room.x, i), total)
-    store_at(room.lanes, own, total)
-    if end == len(room.x):
-        room.y[j] = sum_lanes(total)
+        x = load_at(room.x, i)
+        a, b = fma(load_at(W, row + i), x, a), fma(load_at(W, other + i), x, b)
+    _keep(room, j, end, room.y, j, a)
+    _keep(room, k, end, room.y, k, b)
 
 
 @inner
-def _add_active_weight(W, row, tile, room, j):
-    """Do the same for the sum of W_ji^2 over active neurons."""
-    own, end = (uintp(len(room.y)) + j) * uintp(LANES), min(tile + uintp(TILE), uintp(len(room.x)))
-    total = load_at(room.lanes, own) if tile > 0 else lanes_of(np.float32(0))
+def _add_active_weights(W, first, n_padded, tile, room, j, k):
+    """Do the same for the sums of W_ji^2 and W_ki^2 over active neurons."""
+    row, other, end = first + j * n_padded, first + k * n_padded, min(tile + uintp(TILE), uintp(len(room.x)))
+    n_classes = uintp(len(room.y))
+    a, b = _begun(room, n_classes + j, tile), _begun(room, n_classes + k, tile)
     for i in range(tile, end, uintp(LANES)):
-        w = load_at(W, row + i)
-        total = fma(w, where_active(load_at(room.x, i), w), total)
-    store_at(room.lanes, own, total)
-    if end == len(room.x):
-        room.active[j] = sum_lanes(total)
+        x, w, v = load_at(room.x, i), load_at(W, row + i), load_at(W, other + i)
+        a, b = fma(w, where_active(x, w), a), fma(v, where_active(x, v), b)
+    _keep(room, n_classes + j, end, room.active, j, a)
+    _keep(room, n_classes + k, end, room.active, k, b)
+
+
+@inner
+def _begun(room, number, tile):
+    """Return a sum, lane by lane, as the tile before left it."""
+    return load_at(room.lanes, number * uintp(LANES)) if tile > 0 else lanes_of(np.float32(0))
+
+
+@inner
+def _keep(room, number, end, sums, j, total):
+    """Keep a sum for the next tile, or write the sum over its lanes to sums[j] after the last."""
+    if end < len(room.x):
+        store_at(room.lanes, number * uintp(LANES), total)
+    else:
+        sums[j] = sum_lanes(total)
