@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import kenyon as kn
@@ -130,6 +130,17 @@ def test_percentiles_are_taken_in_double_precision_and_rounded_once():
     below, above = np.sort(V, axis=0)[[2549, 2550]].astype(np.float64)
     expected = below + (above - below) * (0.85 * 2999 - 2549)
     np.testing.assert_array_equal(kn.Percentile(85.0).of(V), expected.astype(np.float32))
+
+
+@given(st.integers(1, 300), st.floats(0.0, 100.0), st.sampled_from([1e-30, 1.0, 1e30]), st.integers(0, 1000))
+@example(1, 50.0, 1.0, 0)
+@example(101, 85.0, 1.0, 0)  # the 85th of a hundred and one: no need to look between two
+@example(7, 100.0, 1.0, 0)
+@settings(max_examples=100, deadline=None)
+def test_percentiles_are_those_of_numpy_in_double_precision(n, q, size, seed):
+    V = (size * np.random.default_rng(seed).normal(size=(n, 30)).clip(-0.5)).astype(np.float32)
+    expected = np.percentile(V.astype(np.float64), q, axis=0).astype(np.float32)
+    np.testing.assert_array_equal(kn.Percentile(q).of(V), expected)
 
 
 def test_an_episode_in_which_nothing_is_active_changes_nothing():

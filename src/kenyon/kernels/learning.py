@@ -205,6 +205,19 @@ def _errors(step, y, action, label, targets, n, e):
     return _supervised(step, y, label, e)
 
 
+@inner
+def _action(step, y, labels, uniforms, temperatures, m, n, sums, taken, k):
+    """Return what network m does in episode n, or -1 if it does nothing; the k-th action of a block is kept."""
+    if step.told:
+        return labels[n]
+    if step.following and m % 2 == 1:
+        return taken[k]
+    if m >= uniforms.shape[1]:
+        return -1
+    taken[k] = choose(y, temperatures[min(n, len(temperatures) - 1)], uniforms[n, m], sums)
+    return taken[k]
+
+
 @kernel
 def act(thresholds, both, signed, nets, V, scaling, uniforms, temperatures, actions):
     """Write what the first network chooses in each episode to `actions`; arguments are those of `learn`."""
@@ -282,27 +295,18 @@ def _learn_in_turn(
     """
     n_networks, n_classes = nets.W.shape[:2]
     code, weigh = (step.thresholds, step.both, step.signed), step.normalised and step.local
-    ahead = step.batch == 1 and n_classes == 2 and not step.signed and not step.by_reward
-    y, active = room.y, room.active
+    in_one = n_classes == 2 and not step.signed and not step.by_reward and not (step.batch > 1 and step.thresholds)
     total, silent, strange = np.float32(0), False, False  # the total is 0 as long as everything is finite
     for start in range(first_episode, last_episode, BLOCK):
         end = min(start + BLOCK, last_episode)
         for m in range(n_networks):
-            place_in_batch = n_in_batch
+            place_in_batch, is_read = n_in_batch, False
             for n in range(start, end):
-                if n == start or not ahead:
+                if not is_read:
                     norm2 = read(V, n, scaling, nets, m, *code, weigh, room)
-                action = -1
-                if step.told:
-                    action = labels[n]
-                elif step.following and m % 2 == 1:
-                    action = taken[n - start]
-                elif m < uniforms.shape[1]:
-                    action = taken[n - start] = choose(
-                        y, temperatures[min(n, len(temperatures) - 1)], uniforms[n, m], sums
-                    )
+                action = _action(step, room.y, labels, uniforms, temperatures, m, n, sums, taken, n - start)
                 first, last = (max(action, 0), max(action, 0) + 1) if step.by_reward else (0, n_classes)
-                cost = _errors(step, y, first, labels[n], targets, n, e)
+                cost = _errors(step, room.y, first, labels[n], targets, n, e)
                 k = place + n
                 out.cost[m, k], out.norm2[m, k], out.correct[m, k] = cost, norm2, action == labels[n]
                 total += cost * np.float32(0) + norm2 * np.float32(0)
@@ -311,20 +315,20 @@ def _learn_in_turn(
                 denominator = norm2
                 if weigh:
                     for j in range(first, last):
-                        denominator += step.rate_theta * active[j]
-                factor = cooled[min(n, len(cooled) - 1)]
+                        denominator += step.rate_theta * room.active[j]
                 nets.size[m, 0] += cost
                 nets.size[m, 1] += denominator
                 place_in_batch += 1
-                if step.batch > 1:
+                factor = cooled[min(n, len(cooled) - 1)]
+                rates = _rates(step, nets.size[m, 1], 1, factor)
+                is_read = in_one and (step.batch == 1 or place_in_batch < step.batch)
+                if is_read:  # in one pass
+                    after = min(n + 1, end - 1)  # the last reads itself again, for nothing
+                    norm2 = learn_two_and_read(step, nets, m, rates, V, after, scaling, weigh, room, e)
+                elif step.batch > 1:
                     collect(nets, m, first, last, room.x, e, step.local)
                 else:
-                    rates = _rates(step, nets.size[m, 1], 1, factor)
-                    if ahead:  # the last reads itself again, for nothing
-                        after = min(n + 1, end - 1)
-                        norm2 = learn_two_and_read(step, nets, m, rates, V, after, scaling, weigh, room, e)
-                    else:
-                        learn_at_once(nets, m, first, last, rates, room.x, e, step.local)
+                    learn_at_once(nets, m, first, last, rates, room.x, e, step.local)
                 if place_in_batch == step.batch:
                     _end_batch(step, nets, m, factor)
                     place_in_batch = 0

@@ -87,9 +87,12 @@ def learn_two_and_read(step, nets, m, rates, V, n, scaling, weigh, room, e):
     """Do the same for two classes, and read episode n, the next, on the way; return its |x|^2.
 
     What is learned from an episode at a place is all that reading the next one there depends on. So weights are loaded
-    once for both. Sums are those of `read`, in the same order.
+    once for both. Sums are those of `read`, in the same order. In a batch of a plain readout, but for the last of its
+    episodes, the gradient is collected instead.
     """
     row = row_of(V, n, scaling, step.both, room)
+    if not step.thresholds and step.batch > 1:
+        return _collect_plain(nets, m, rates, row, room, e)
     if not step.thresholds:
         return _learn_plain(nets, m, rates, row, room, e)
     if not step.local:
@@ -99,7 +102,7 @@ def learn_two_and_read(step, nets, m, rates, V, n, scaling, weigh, room, e):
     return _learn_weighed(nets, m, rates, row, room, e)
 
 
-def _two(thresholds: bool, local: bool, weigh: bool) -> Any:
+def _two(thresholds: bool, local: bool, weigh: bool, collecting: bool = False) -> Any:
     """Make the function that does so: a loop of its own for each case, to spare registers.
 
     Quarters of the lanes take turns for the same reason; side by side in memory, their sums are those of whole lanes.
@@ -131,9 +134,13 @@ def _two(thresholds: bool, local: bool, weigh: bool) -> Any:
                             limit = fma(rate, where_active(old, fma(e1, w1, e0 * w0)), limit)
                             store_at(theta, own + i, limit)
                         v = relu(sign * v - limit)
-                    w0, w1 = fma(f0, old, w0), fma(f1, old, w1)
-                    store_at(W, row0 + i, w0)
-                    store_at(W, row1 + i, w1)
+                    if collecting:
+                        store_at(nets.grad_W, row0 + i, fma(e0, old, load_quarter(nets.grad_W, row0 + i)))
+                        store_at(nets.grad_W, row1 + i, fma(e1, old, load_quarter(nets.grad_W, row1 + i)))
+                    else:
+                        w0, w1 = fma(f0, old, w0), fma(f1, old, w1)
+                        store_at(W, row0 + i, w0)
+                        store_at(W, row1 + i, w1)
                     store_at(x, i, v)
                     norm2, y0, y1 = fma(v, v, norm2), fma(w0, v, y0), fma(w1, v, y1)
                     if weigh:
@@ -147,6 +154,7 @@ def _two(thresholds: bool, local: bool, weigh: bool) -> Any:
 
 _learn_plain, _learn_coded = _two(False, False, False), _two(True, False, False)
 _learn_local, _learn_weighed = _two(True, True, False), _two(True, True, True)
+_collect_plain = _two(False, False, False, collecting=True)
 
 
 @inner

@@ -35,9 +35,18 @@ class Percentile:
         _checks.set_fields(self, q=_checks.real("q", self.q, 0.0, 100.0))
 
     def of(self, V: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return this percentile of each neuron's states, in float64: in float32 it depends on NumPy's version."""
-        states = np.ascontiguousarray(_checks.calibration(V).T, np.float64)  # a row each, four times as fast as columns
-        return np.asarray(np.percentile(states, self.q, axis=1, overwrite_input=True), np.float32)
+        """Return this percentile of each neuron's states: between two of them in float64, as NumPy has it.
+
+        In float32, NumPy's own depends on its version; in float64 it takes twice as long as this.
+        """
+        states = np.ascontiguousarray(_checks.calibration(V).T)  # a row each, four times as fast as columns
+        place = (len(V) - 1) * (self.q / 100)
+        below, share = int(place), place % 1
+        states.partition(below, axis=1)
+        low = states[:, below].astype(np.float64)
+        above = states[:, below + 1 :].min(axis=1, initial=np.inf) if share else low
+        width = above - low
+        return np.asarray(low + share * width if share < 0.5 else above - (1 - share) * width, np.float32)
 
 
 def fixed_start(start: Any, others: str) -> float:
