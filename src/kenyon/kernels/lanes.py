@@ -17,13 +17,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
 LANES = 32  # in kernels that have only one width
-QUARTER = 8  # where more numbers are at work side by side than registers hold at full width
+
+
+def _processor_has(feature: str) -> bool:
+    """Tell whether kernels are compiled for processors with a feature, by LLVM's name."""
+    features = config.CPU_FEATURES
+    return f"+{feature}" in (get_host_cpu_features().flatten() if features is None else features).split(",")
+
+
+PART = 16 if _processor_has("avx512f") else 8  # where more is at work side by side than registers hold at full width
 
 
 class LanesType(types.Type):  # type: ignore[misc]
@@ -98,7 +107,7 @@ def _load(width: int) -> Any:
     return intrinsic(typed)
 
 
-load_at, load_quarter = _load(LANES), _load(QUARTER)
+load_at, load_part = _load(LANES), _load(PART)
 
 
 @intrinsic
@@ -270,7 +279,7 @@ def _repeated(width: int) -> Any:
     return intrinsic(typed)
 
 
-lanes_of, quarter_of = _repeated(LANES), _repeated(QUARTER)
+lanes_of, part_of = _repeated(LANES), _repeated(PART)
 
 
 @intrinsic

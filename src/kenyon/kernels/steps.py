@@ -11,14 +11,14 @@ from numba import uintp
 from kenyon.kernels.cache import inner
 from kenyon.kernels.lanes import (
     LANES,
-    QUARTER,
+    PART,
     along,
     fma,
     lanes_of,
     load_at,
-    load_quarter,
+    load_part,
     prefetch_at,
-    quarter_of,
+    part_of,
     relu,
     store_at,
     sum_lanes,
@@ -105,7 +105,7 @@ def learn_two_and_read(step, nets, m, rates, V, n, scaling, weigh, room, e):
 def _two(thresholds: bool, local: bool, weigh: bool, collecting: bool = False) -> Any:
     """Make the function that does so: a loop of its own for each case, to spare registers.
 
-    Quarters of the lanes take turns for the same reason; side by side in memory, their sums are those of whole lanes.
+    Parts of the lanes take turns for the same reason; side by side in memory, their sums are those of whole lanes.
     """
 
     @inner
@@ -114,29 +114,29 @@ def _two(thresholds: bool, local: bool, weigh: bool, collecting: bool = False) -
         W, theta, n_padded = nets.W, nets.theta, uintp(nets.theta.shape[1])
         own, row0 = uintp(m) * n_padded, uintp(m) * uintp(2) * n_padded
         row1 = row0 + n_padded
-        e0, e1, rate = quarter_of(e[0]), quarter_of(e[1]), quarter_of(-rate_theta)
-        f0, f1 = quarter_of(rate_W * e[0]), quarter_of(rate_W * e[1])
-        zero = quarter_of(np.float32(0))
-        for start in range(uintp(0), uintp(LANES), uintp(QUARTER)):
+        e0, e1, rate = part_of(e[0]), part_of(e[1]), part_of(-rate_theta)
+        f0, f1 = part_of(rate_W * e[0]), part_of(rate_W * e[1])
+        zero, n_parts = part_of(np.float32(0)), uintp(LANES // PART)
+        for start in range(uintp(0), uintp(LANES), uintp(PART)):
             norm2 = finite = y0 = y1 = active0 = active1 = zero
-            beyond = V_start + uintp(AHEAD * V.shape[1]) + start // uintp(QUARTER) * uintp(V.shape[1]) // uintp(4)
+            beyond = V_start + uintp(AHEAD * V.shape[1]) + start // uintp(PART) * uintp(V.shape[1]) // n_parts
             for k in range(uintp(0), uintp(1 if side == 0 else 2)):
-                sign = quarter_of(np.float32(1 if k == 0 else -1))
+                sign = part_of(np.float32(1 if k == 0 else -1))
                 for i in range(k * side + start, uintp(len(x)) - side + k * side, uintp(LANES)):
-                    old, w0, w1 = load_quarter(x, i), load_quarter(W, row0 + i), load_quarter(W, row1 + i)
+                    old, w0, w1 = load_part(x, i), load_part(W, row0 + i), load_part(W, row1 + i)
                     place = i - k * side
-                    prefetch_at(V, beyond + place // uintp(4))
-                    v = load_quarter(V, V_start + place) if place < whole else load_quarter(rest, place - whole)
+                    prefetch_at(V, beyond + place // n_parts)
+                    v = load_part(V, V_start + place) if place < whole else load_part(rest, place - whole)
                     finite = fma(v, zero, finite)
                     if thresholds:
-                        limit = load_quarter(theta, own + i)
+                        limit = load_part(theta, own + i)
                         if local:
                             limit = fma(rate, where_active(old, fma(e1, w1, e0 * w0)), limit)
                             store_at(theta, own + i, limit)
                         v = relu(sign * v - limit)
                     if collecting:
-                        store_at(nets.grad_W, row0 + i, fma(e0, old, load_quarter(nets.grad_W, row0 + i)))
-                        store_at(nets.grad_W, row1 + i, fma(e1, old, load_quarter(nets.grad_W, row1 + i)))
+                        store_at(nets.grad_W, row0 + i, fma(e0, old, load_part(nets.grad_W, row0 + i)))
+                        store_at(nets.grad_W, row1 + i, fma(e1, old, load_part(nets.grad_W, row1 + i)))
                     else:
                         w0, w1 = fma(f0, old, w0), fma(f1, old, w1)
                         store_at(W, row0 + i, w0)
@@ -159,7 +159,7 @@ _collect_plain = _two(False, False, False, collecting=True)
 
 @inner
 def _put(lanes, start, norm2, y0, y1, active0, active1):
-    """Write sums over a quarter of the lanes, from lane `start` on, to their rows of `lanes`."""
+    """Write sums over a part of the lanes, from lane `start` on, to their rows of `lanes`."""
     store_at(lanes, start, norm2)
     store_at(lanes, uintp(LANES) + start, y0)
     store_at(lanes, uintp(2 * LANES) + start, y1)
