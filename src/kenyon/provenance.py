@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,10 +19,16 @@ def environment() -> dict[str, str]:
     return {
         "kenyon": __version__,
         "python": platform.python_version(),
-        **{name: version(name) for name in PACKAGES},
+        **_versions(),
         "system": platform.platform(),
         "cpu": cpu(),
     }
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Return the versions of the packages that numbers depend on."""
+    return {name: version(name) for name in PACKAGES}
 
 
 def cpu() -> str:

@@ -39,12 +39,15 @@ class Percentile:
 
         In float32, NumPy's own depends on its version; in float64 it takes twice as long as this.
         """
-        states = np.ascontiguousarray(_checks.calibration(V).T)  # a row each, four times as fast as columns
-        place = (len(V) - 1) * (self.q / 100)
+        V, place = _checks.calibration(V), (len(V) - 1) * (self.q / 100)
         below, share = int(place), place % 1
-        states.partition(below, axis=1)
-        low = states[:, below].astype(np.float64)
-        above = states[:, below + 1 :].min(axis=1, initial=np.inf) if share else low
+        low, above = np.empty((2, V.shape[1]))
+        for first in range(0, V.shape[1], 64):  # neurons whose states fit into a cache
+            some = slice(first, first + 64)
+            states = np.ascontiguousarray(V[:, some].T)  # a row each, four times as fast as columns
+            states.partition(below, axis=1)
+            low[some] = states[:, below]
+            above[some] = states[:, below + 1 :].min(axis=1, initial=np.inf) if share else low[some]
         width = above - low
         return np.asarray(low + share * width if share < 0.5 else above - (1 - share) * width, np.float32)
 
