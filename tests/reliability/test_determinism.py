@@ -28,6 +28,7 @@ from kenyon.experiment.executor import run_experiment
 from kenyon.experiment.store import Store
 from kenyon.experiment.sweep import load_experiment
 from kenyon.experiment.trial import execute, run_trial
+from kenyon.kernels.pooling import Kept
 from tests.experiment.conftest import SMALL
 from tests.reliability import digests
 
@@ -236,6 +237,24 @@ def test_numbers_on_a_lesser_processor_are_those_of_the_table(processor):
     assert found == processor
     names = changed({name: value for name, value in digests.load()[processor].items() if name in now}, now)
     assert not names, f"on {processor}, numbers changed: {', '.join(names)}; {RENEW}"
+
+
+def counted():
+    """Return the digest of how often states of 70 series were above levels: two whole blocks of lanes, and a part."""
+    series = np.random.default_rng(0).random((70, 300, 24), dtype=np.float32)
+    levels = np.linspace(0.1, 0.6, 3 * 75, dtype=np.float32).reshape(3, 75)
+    kept = Kept(mean=False, activity=True, excess=False, levels=levels, n_stretches=2)
+    return digests.digest(RESERVOIR._pooled(series, kept, np.zeros((70, 0), np.intp), 1))
+
+
+def test_counts_do_not_depend_on_how_comparisons_become_bytes():
+    """With AVX-512 comparisons are bits, without they are words, and bytes lie in another order."""
+    if "+avx512bw" not in digests.llvm.get_host_cpu_features().flatten():
+        pytest.skip("only a processor with AVX-512 can stand in for one without")
+    script = "from tests.reliability.test_determinism import counted; print(counted())"
+    environment = {**os.environ, **digests.LESSER["x86_64 fma avx2"]}
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == counted()
 
 
 def test_a_processor_with_avx512_has_the_row_of_one_without(monkeypatch):

@@ -32,6 +32,7 @@ def _processor_has(feature: str) -> bool:
     return f"+{feature}" in (get_host_cpu_features().flatten() if features is None else features).split(",")
 
 
+BITS = _processor_has("avx512bw")  # comparisons of lanes give bits, not words
 PART = 16 if _processor_has("avx512f") else 8  # where more is at work side by side than registers hold at full width
 
 
@@ -380,15 +381,18 @@ def _along(builder: Any, direction: Any, lanes: Any) -> Any:
 def place_of_count(lane: int, width: int) -> int:
     """Return where in a row of counts that of a lane is.
 
-    Each quarter of the lanes has every fourth byte. So comparisons, which are words of equal bytes, become bytes by
-    taking one byte of each where it is: half the work of bringing them into the order of the lanes.
+    With AVX-512 comparisons are bits, which become bytes in the order of the lanes. Without, they are words of equal
+    bytes, and each quarter of the lanes has every fourth byte: so they become bytes by taking one byte of each where it
+    is, half the work of bringing them into order.
     """
-    return lane % (width // 4) * 4 + lane // (width // 4)
+    return lane if BITS else lane % (width // 4) * 4 + lane // (width // 4)
 
 
 def _count_above(builder: Any, counts: Any, lanes: Any, limit: Any) -> Any:
-    width, word = counts.type.count, ir.IntType(32)
-    above = builder.sext(builder.fcmp_ordered(">", lanes, limit), ir.VectorType(word, width))  # true: all bytes are -1
+    width, word, above = counts.type.count, ir.IntType(32), builder.fcmp_ordered(">", lanes, limit)
+    if BITS:
+        return builder.sub(counts, builder.sext(above, counts.type))
+    above = builder.sext(above, ir.VectorType(word, width))  # true: all bytes are -1
     above = builder.bitcast(above, ir.VectorType(ir.IntType(8), 4 * width))
     ordered = sorted(range(width), key=lambda lane: place_of_count(lane, width))
     taken = ir.Constant(ir.VectorType(word, width), [4 * lane + place % 4 for place, lane in enumerate(ordered)])
@@ -431,7 +435,7 @@ along = _elementwise(_float, (_float, _float), _along)  # b with the sign of a t
 zero_up_to = _elementwise(_float, (_float, _float), _zero_up_to)  # 0 where a <= b, else a
 zero_within = _elementwise(_float, (_float, _float), _zero_within)  # 0 where |a| <= b, else a
 clamp = _elementwise(_float, (_float, _float), _clamp)  # a, but no further from 0 than b
-count_above = _elementwise(_byte, (_byte, _float, _float), _count_above)  # a, and 1 more where b > c, in another order
+count_above = _elementwise(_byte, (_byte, _float, _float), _count_above)  # a, and 1 more where b > c; own order
 choose = _elementwise(_float, (_word, _float, _float), _select_bit)  # b where a is not 0, else c
 to_float = _elementwise(_float, (_word,), _cast("uitofp", ir.FloatType()))
 bits_of = _elementwise(_word, (_float,), _cast("bitcast", ir.IntType(32)))

@@ -170,9 +170,8 @@ def empty_lane(pool, lane):
 @inner
 def settle(pool):
     """Add what was counted to the totals."""
-    words, quarter = pool.counts.values.view(np.uint32), pool.totals.shape[1] // 4
-    for row in range(len(words)):
-        for part in range(4):
-            for k in range(quarter):
-                pool.totals[row, part * quarter + k] += words[row, k] >> np.uint32(8 * part) & np.uint32(255)
-        words[row] = np.uint32(0)
+    counts, width = pool.counts.values, uintp(pool.totals.shape[1])
+    for row in range(len(counts)):
+        for lane in range(width):
+            pool.totals[row, lane] += np.uint32(counts[row, uintp(_place(lane, width))])
+        counts[row] = np.uint8(0)

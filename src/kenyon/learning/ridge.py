@@ -19,7 +19,6 @@ eigenvalues: with the episodes at hand there is no need to average over their le
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, NamedTuple
@@ -309,21 +308,28 @@ class _Tridiagonal:
 
 
 def _dual(state: RidgeState, penalty: float | None, candidates: Candidates) -> tuple[Array, Array]:
-    """Return W^T and the intercept from episodes, fewer than there are features."""
+    """Return W^T and the intercept from episodes, fewer than there are features.
+
+    Features are centred a few at a time, in one piece of memory: fresh memory would take longer than the sums.
+    """
     x, Y, w = (np.concatenate(parts) for parts in zip(*((part.x, part.Y, part.w) for part in state.rows), strict=True))
-    n, root = float(w.sum()), np.sqrt(w)[:, None]
+    n, root, n_features = float(w.sum()), np.sqrt(w)[:, None], x.shape[1]
     with threadpool_limits(1, "blas"):
-        pieces = [slice(first, first + COLUMNS) for first in range(0, x.shape[1], COLUMNS)]
+        pieces = [slice(first, min(first + COLUMNS, n_features)) for first in range(0, n_features, COLUMNS)]
         shares = w / max(n, np.finfo(float).tiny)
         mean, mean_y = np.concatenate([shares @ x[:, piece] for piece in pieces]), shares @ Y
+        room = np.empty(len(x) * min(COLUMNS, n_features))
 
         def centred(piece: slice) -> Array:
-            return np.asarray(root * (x[:, piece] - mean[piece]))
+            part = room[: len(x) * (piece.stop - piece.start)].reshape(len(x), -1)
+            np.subtract(x[:, piece], mean[piece], out=part)
+            part *= root
+            return part
 
-        gram = np.zeros((len(x), len(x)))
+        gram, product = np.zeros((2, len(x), len(x)))
         for piece in pieces:
             part = centred(piece)
-            gram += part @ part.T
+            gram += np.matmul(part, part.T, out=product)
         d, U = linalg.eigh(gram, overwrite_a=True)
         d, C = np.maximum(d, 0.0), U.T @ (root * (Y - mean_y))
         lam = _share(d, _leave_one_out(d, U, C, shares, candidates.penalties) if penalty is None else penalty)
@@ -342,8 +348,7 @@ def _leave_one_out(d: Array, U: Array, C: Array, shares: Array, penalties: Array
 
     The error of an episode that is left out is its residual divided by 1 - h, h its leverage, the intercept's included.
     """
-    scores = [float(errors.sum()) for errors in _squared_errors(d, U, C, shares, penalties)]
-    return float(penalties[int(np.argmin(scores))])
+    return float(penalties[int(np.argmin(_squared_errors(d, U, C, shares, penalties).sum(axis=0)))])
 
 
 def left_out(x: NDArray[np.floating], Y: Array, candidates: Candidates = CANDIDATES) -> Array:
@@ -355,18 +360,17 @@ def left_out(x: NDArray[np.floating], Y: Array, candidates: Candidates = CANDIDA
     with threadpool_limits(1, "blas"):
         d, U = linalg.eigh((x @ x.T).astype(np.float64))
         d, C, shares = np.maximum(d, 0.0), U.T @ Y, np.full(n, 1.0 / n)
-        found = (errors.sum(axis=1) for errors in _squared_errors(d, U, C, shares, candidates.penalties))
-        return min(found, key=lambda errors: float(errors.sum()))
+        errors = _squared_errors(d, U, C, shares, candidates.penalties)
+        return np.asarray(errors[:, np.argmin(errors.sum(axis=0))])
 
 
-def _squared_errors(d: Array, U: Array, C: Array, shares: Array, penalties: Array) -> Iterator[Array]:
-    """Yield for each penalty the squared errors on episodes left out, shape (n, n_outputs)."""
-    U2 = U**2
-    for penalty in penalties:
-        lam = _share(d, penalty)
-        kept = lam / (d + lam)
-        left = np.maximum(U2 @ kept - shares, np.finfo(float).eps)
-        yield ((U @ (C * kept[:, None])) / left[:, None]) ** 2
+def _squared_errors(d: Array, U: Array, C: Array, shares: Array, penalties: Array) -> Array:
+    """Return the squared errors on episodes left out, of all outputs together, shape (n, n_penalties)."""
+    lam = np.array([_share(d, penalty) for penalty in penalties])
+    kept = lam / (d[:, None] + lam)
+    left = np.maximum(U**2 @ kept - shares[:, None], np.finfo(float).eps)
+    residuals = (U @ (column[:, None] * kept) for column in C.T)
+    return np.asarray(sum(residual**2 for residual in residuals) / left**2)
 
 
 def _cross_validation(T: _Tridiagonal, C: Array, square: float, n: float, lam: float, caution: float) -> float:
