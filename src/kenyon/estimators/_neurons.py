@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import metrics
-from kenyon.estimators._series import chunks
+from kenyon.chunks import chunks
 from kenyon.estimators._training import Examples, Units
 from kenyon.estimators._weights import Indices, Numbers
 from kenyon.readout import Readout
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 UNITS = 256  # whose pairs of classes are compared at a time
+ROWS = 64  # series that are measured at a time: fresh memory for more would take longer than the sums
 
 
 class Neurons(NamedTuple):
@@ -32,7 +33,7 @@ def measure(readout: Readout, units: Units, data: Examples, seen: Indices, n_cla
     """Measure the code of the series `seen`; `n_classes` is 0 in a regression."""
     rest, width = units.apply(np.zeros_like(units.shift)[None]), readout.W.shape[1]
     active, moments, outputs = np.zeros((width, max(1, n_classes))), np.zeros((2, width)), []
-    for part in chunks(len(seen)):
+    for part in chunks(len(seen), ROWS):
         U, w = data.states[seen[part]], data.counts[seen[part]]
         x = readout.features(U).astype(np.float64)
         on = x != 0 if readout.thresholds else rest != U

@@ -19,9 +19,10 @@ eigenvalues: with the episodes at hand there is no need to average over their le
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -312,7 +313,7 @@ def _dual(state: RidgeState, penalty: float | None, candidates: Candidates) -> t
 
     Features are centred a few at a time, in one piece of memory: fresh memory would take longer than the sums.
     """
-    x, Y, w = (np.concatenate(parts) for parts in zip(*((part.x, part.Y, part.w) for part in state.rows), strict=True))
+    x, Y, w = (_joined(parts) for parts in zip(*((part.x, part.Y, part.w) for part in state.rows), strict=True))
     n, root, n_features = float(w.sum()), np.sqrt(w)[:, None], x.shape[1]
     with threadpool_limits(1, "blas"):
         pieces = [slice(first, min(first + COLUMNS, n_features)) for first in range(0, n_features, COLUMNS)]
@@ -336,6 +337,11 @@ def _dual(state: RidgeState, penalty: float | None, candidates: Candidates) -> t
         found = U @ (C / (d + lam)[:, None])
         W = np.concatenate([centred(piece).T @ found for piece in pieces])
         return W, mean_y - mean @ W
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return arrays one after another; a single one as it is, since it may be large."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _share(d: Array, penalty: float) -> float:
