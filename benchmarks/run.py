@@ -17,7 +17,7 @@ import page
 import peers
 import start
 import workloads
-from timing import Times, interleave, machine, ratio, say
+from timing import Times, disturbance, interleave, machine, meanwhile, ratio, say
 from workloads import THREADS
 
 BATCHED = "SciPy CSR", "PyTorch sparse", "PyTorch dense", "JAX scan"
@@ -181,15 +181,18 @@ def measure(quick: bool) -> Found:
         table(works["series"], peers.SERIES, len(works["series"].inputs), "step", few, 0),
         *(table(works[f"updates {n}"], peers.UPDATES, 1000, "update", rounds, warm) for n in workloads.CLASSES),
     ]
+    delays = [disturbance()]
     reached, rates = shares(works, rounds), limit.rates(rounds)
+    delays.append(disturbance())
     for name, rate in zip(("static", "sequences", "large"), (rates[1000], rates[1000], rates[20_000]), strict=True):
         work, share = works[name], reached[name]
         share["at random"] = work.network.both.nnz * work.task.n_steps / rate / 1e9 / share["kernel"].median
     whole = figure2.measure(rounds)
     curves, (started, least), built = growth.curves(few), start.start(), start.build()
+    delays.append(disturbance())
     starts = {"start and first episode": (started, 0.6), "a reservoir of 20,000 neurons": (built, 4.0)}
     return Found(
-        described,
+        [*described, meanwhile(delays)],
         tables,
         rates,
         reached,

@@ -7,7 +7,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -83,13 +83,21 @@ def machine() -> list[str]:
     """Describe the machine and the versions, a line each."""
     info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     models = [line.split(":")[1].strip() for line in info.splitlines() if line.startswith("model name")]
-    delay = disturbance()
     return [
         f"{models[0] if models else platform.processor()}, {os.cpu_count()} cores, {platform.system()}; "
-        f"before the start a fixed loop took {delay:.0%} longer than at its best"
-        + (" (busy: figures are worse than they would be)" if delay > BUSY else ""),
+        f"before the start a fixed loop took {_longer(disturbance())}",
         f"Python {platform.python_version()}, " + ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
     ]
+
+
+def meanwhile(delays: Sequence[float]) -> str:
+    """Describe how disturbed the machine was in the course of a run."""
+    return f"in the course of the run the same loop took up to {_longer(max(delays))}"
+
+
+def _longer(delay: float) -> str:
+    busy = " (busy: figures are worse than they would be)" if delay > BUSY else ""
+    return f"{delay:.0%} longer than at its best{busy}"
 
 
 def disturbance(threads: int = 2, n: int = 200) -> float:
