@@ -12,21 +12,22 @@ import kenyon as kn
 from kenyon.experiment.result_file import encode
 from kenyon.experiment.store import Store
 
-TRIALS = {"preset": "static", "seeds": 8, "n_episodes": 60_000, "task": {"n_stimuli": 140}}
+TRIALS = {"preset": "static", "seeds": 8, "n_episodes": 30_000, "task": {"n_stimuli": 140}}
 REPEATS = 3
 N_RESULTS = 1000
 
 
-def sweep_seconds(workers):
+def sweep_seconds(workers, **changes):
+    experiment = kn.load_experiment({**TRIALS, **changes})
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        outcome = kn.run_experiment(kn.load_experiment(TRIALS), folder, workers=workers)
-        assert outcome.n_new == 8
+        outcome = kn.run_experiment(experiment, folder, workers=workers)
+        assert outcome.n_new == len(experiment.trials)
         return time.perf_counter() - start
 
 
 def processes():
-    sweep_seconds(1)  # compiles
+    sweep_seconds(1, seeds=1, n_episodes=3000)  # compiles
     rounds = [(sweep_seconds(1), sweep_seconds(2)) for _ in range(REPEATS)]
     ratios = [alone / shared for alone, shared in rounds]
     for name, times in (("1 process", [r[0] for r in rounds]), ("2 processes", [r[1] for r in rounds])):
