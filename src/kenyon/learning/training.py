@@ -86,19 +86,22 @@ def train(
 
     Returns
     -------
-    A Dataset over learner, episode (the last of each bin) and neuron, in which every variable has a `long_name`:
+    A Dataset over learner, episode (the last of each bin) and neuron
+        Every variable has a `long_name`.
 
-    - while learning, in bins: training_accuracy, of choices made before their own update, and the course of thresholds;
-    - on the test episodes: accuracy, of choices drawn from softmax(y / temperature), so that it depends on the size of
-      the outputs y (see `Readout`), expected_accuracy and argmax_accuracy; of a `SequenceTask` also accuracy by
-      perturbed position and by context;
-    - of the code: coding_level, theta, activity, specificity and overlap of the classes, as if all classes were tested
-      equally often, beside what they are by chance (`_permuted`) and with the thresholds that the learner began with
-      (`start_`);
-    - acceptance, the share of Metropolis proposals kept; diverged_at, the episode at which a learner diverged, or -1.
+        - While learning, in bins: training_accuracy, of choices made before their own update, and the course of
+          thresholds.
+        - On the test episodes: accuracy, of choices drawn from softmax(y / temperature), so that it depends on the size
+          of the outputs y (see `Readout`), expected_accuracy and argmax_accuracy; of a `SequenceTask` also accuracy by
+          perturbed position and by context.
+        - Of the code: coding_level, theta, activity, specificity and overlap of the classes, as if all classes were
+          tested equally often, beside what they are by chance (`_permuted`) and with the thresholds that the learner
+          began with (`start_`).
+        - acceptance, the share of Metropolis proposals kept; diverged_at, the episode at which a learner diverged,
+          or -1.
 
-    `attrs` holds, as JSON, the configuration, what prelearning chose, the messages of learners that diverged, and
-    provenance.
+        `attrs` holds, as JSON, the configuration, what prelearning chose, the messages of learners that diverged, and
+        provenance.
     """
     options: dict[str, Any] = {"seed": seed, "n_bins": n_bins, "n_test": n_test, "threads": threads}
     return train_sets([learners], reservoir, task, [n_episodes], **options, diverged=diverged, progress=progress)[0]
