@@ -31,6 +31,7 @@ from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
 from kenyon import _checks
+from kenyon.chunks import chunks
 from kenyon.learning.protocol import Info, Source
 from kenyon.learning.rules import QLearning, Regression, Supervised
 from kenyon.learning.state import Percentile, fixed_start, initial_thresholds, opposite_thresholds, sized
@@ -316,7 +317,7 @@ def _dual(state: RidgeState, penalty: float | None, candidates: Candidates) -> t
     x, Y, w = (_joined(parts) for parts in zip(*((part.x, part.Y, part.w) for part in state.rows), strict=True))
     n, root, n_features = float(w.sum()), np.sqrt(w)[:, None], x.shape[1]
     with threadpool_limits(1, "blas"):
-        pieces = [slice(first, min(first + COLUMNS, n_features)) for first in range(0, n_features, COLUMNS)]
+        pieces = list(chunks(n_features, COLUMNS))
         shares = w / max(n, np.finfo(float).tiny)
         mean, mean_y = np.concatenate([shares @ x[:, piece] for piece in pieces]), shares @ Y
         room = np.empty(len(x) * min(COLUMNS, n_features))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kenyon import _checks
+from kenyon.chunks import chunks
 from kenyon.kernels.lanes import LANES
 from kenyon.kernels.learning import Networks
 from kenyon.kernels.reading import NO_SCALING, row_length
@@ -42,8 +43,7 @@ class Percentile:
         V, place = _checks.calibration(V), (len(V) - 1) * (self.q / 100)
         below, share = int(place), place % 1
         low, above = np.empty((2, V.shape[1]))
-        for first in range(0, V.shape[1], 64):  # neurons whose states fit into a cache
-            some = slice(first, first + 64)
+        for some in chunks(V.shape[1], 64):  # neurons whose states fit into a cache
             states = np.ascontiguousarray(V[:, some].T)  # a row each, four times as fast as columns
             states.partition(below, axis=1)
             low[some] = states[:, below]
